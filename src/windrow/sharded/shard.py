@@ -387,8 +387,8 @@ def _metrics_of(stream: Stream, progress: Progress, now: float) -> SourceMetrics
     disorder = Disorder(progress.notes)
     jump = disorder.jump(progress.rows, slack_of(stream), "micro-batch")
     low, high = known(progress.bound), known(progress.high)
+    partitions: dict[str, Any] = {}
+    if partitioned_by(stream.policy):
+        partitions = {"partitions": len(progress.partitions), "held_back_by": progress.held_back_by(stream, now)}
     told = progress.rows, high, low, progress.ended, progress.early, disorder.behind, jump
-    if not partitioned_by(stream.policy):
-        return SourceMetrics(*told)
-    found = len(progress.partitions), progress.held_back_by(stream, now)
-    return SourceMetrics(*told, partitions=found[0], held_back_by=found[1])
+    return SourceMetrics(*told, **partitions)

@@ -92,12 +92,13 @@ def union(quiet: Any, busy: Any, **more: Any) -> Node:
     return streams[0].union(streams[1]).window(range=10).agg(n=wr.count()).late("drop").plan
 
 
+def kind_of(script: Sequence[Any]) -> pa.Schema:
+    return next((one.schema for one in script if isinstance(one, pa.RecordBatch)), SCHEMA)
+
+
 def run(plan: Node, clock: Clock, **scripts: Sequence[Any]) -> list[tuple[float, int, int]]:
     """After how many seconds which window came, with how many rows."""
-    kinds = {
-        name: [one.schema for one in script if isinstance(one, pa.RecordBatch)] for name, script in scripts.items()
-    }
-    sources: dict[str, Any] = {n: Ticking(script, clock, [*kinds[n], SCHEMA][0]) for n, script in scripts.items()}
+    sources: dict[str, Any] = {name: Ticking(script, clock, kind_of(script)) for name, script in scripts.items()}
     runner = Runner(plan, sources, LocalOptions(), clock=clock)
     found: list[tuple[float, int, int]] = []
     began = clock.now

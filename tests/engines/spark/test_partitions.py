@@ -19,6 +19,7 @@ from tests.engines.spark.test_lead import drive, pieces
 from tests.engines.spark.test_two_levels import Cluster, MicroBatch
 from tests.strategies import comparable
 from windrow.engines.spark.query.native_panes import why_not_native
+from windrow.pipeline.metrics import Metrics
 from windrow.plan.nodes import WindowAggregate
 from windrow.semantics.oracle import answers as oracle
 from windrow.semantics.progress.lead import EarlyRow, reach
@@ -44,6 +45,7 @@ def judged(batches: Sequence[MicroBatch], slack: int, idle: int | None = None, l
         ]
         for element in batch:
             if isinstance(element, Punctuation):
+                assert element.group is not None
                 partitions.announce(element.group[0], element.value)
             elif element["ts"] <= reaches[element["p"]]:
                 partitions.see(element["p"], element["ts"])
@@ -55,7 +57,7 @@ def judged(batches: Sequence[MicroBatch], slack: int, idle: int | None = None, l
 
 
 def check(cluster: Cluster, node: WindowAggregate, elements: Sequence[Any]) -> None:
-    asked = {"keys": node.keys, "aggregates": node.aggregates, "late": node.late.value}
+    asked: dict[str, Any] = {"keys": node.keys, "aggregates": node.aggregates, "late": node.late.value}
     where = getattr(node.input, "predicate", None)
     expected = oracle.answer(elements, node.window, where=where, **asked)
     assert comparable(expected.results) == comparable(cluster.results)
@@ -130,14 +132,15 @@ def test_panes_are_not_made_by_sparks_own_aggregation() -> None:
 def test_on_spark(spark: SparkSession) -> None:
     """A partition that lags loses no row; metrics name it. A lead is judged within a partition."""
     given = [row for i in range(60) for row in ({"ts": 10 * i, "p": 1, "k": "a"}, {"ts": 2 * i, "p": 2, "k": "b"})]
-    schema = pa.schema({"ts": pa.int64(), "p": pa.int64(), "k": pa.string()})
+    kinds: dict[str, pa.DataType] = {"ts": pa.int64(), "p": pa.int64(), "k": pa.string()}
+    schema = pa.schema(kinds)
     data = pa.Table.from_pylist(given, schema)
 
     def asked(**policy: Any) -> wr.Query:
         stream = wr.stream(data, time="ts", name="s", progress=wr.ordered(**policy))
         return stream.group_by("k").window(range=40).agg(n=wr.count()).late("drop")
 
-    found: list[wr.Metrics] = []
+    found: list[Metrics] = []
     options = {"engine": "spark", "spark": spark, "batch_rows": 30}
     apart = asked(per="p").run(on_progress=found.append, **options)
     assert 0 == apart.metrics.rows_late < asked().run().metrics.rows_late

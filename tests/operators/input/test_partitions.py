@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.operators.input.test_lead import told
 from windrow.errors import DataError
 from windrow.operators.base import Batch, EarlyRows
 from windrow.operators.input.input import Input
@@ -120,9 +121,8 @@ def test_a_row_is_early_by_its_own_partition(elements: list[Any], lead: int, cut
     operator = stage(3, lead=lead)
     found = [out for batch in batches(elements, cuts) for out in fed(operator, batch)]
     by = list(ahead([t for _, t in elements], lead, partitions=[p for p, _ in elements]))
-    early = [(t, t - b) for e in found if isinstance(e, EarlyRows) for t, b in zip(e.batch.times.tolist(),
-             e.batch.bounds.tolist(), strict=True)]  # fmt: skip
-    assert [(t, far) for (_, t), far in zip(elements, by, strict=True) if far is not None] == early
+    early = [pair for e in found if isinstance(e, EarlyRows) for pair in zip(*told(e.batch), strict=True)]
+    assert [(t, t - far) for (_, t), far in zip(elements, by, strict=True) if far is not None] == early
     rest = [element for element, far in zip(elements, by, strict=True) if far is None]
     rows, last = expected(rest, operator)
     given, given_last = met(found)
@@ -146,7 +146,7 @@ def test_many_partitions(many: int) -> None:
     assert len({p for p, _ in elements}) == len(operator.partitions or ())
 
 
-VALUES = {
+VALUES: dict[str, tuple[Any, list[Any]]] = {
     "text": (pa.string(), ["a", "", None, "ß"]),
     "text in a dictionary": (pa.dictionary(pa.int32(), pa.string()), ["a", None, "b", ""]),
     "boolean": (pa.bool_(), [True, None, False]),
@@ -210,7 +210,7 @@ def test_the_partition_that_holds_back() -> None:
     operator = stage()
     assert operator.partitions is not None
     assert operator.partitions.held_back_by is None
-    for told, name in (
+    for element, name in (
         ((1, 10), None),
         (Punctuation(START, (None,)), "partition NULL"),
         ((None, 10), None),
@@ -219,7 +219,7 @@ def test_the_partition_that_holds_back() -> None:
         (Punctuation(END, (None,)), "partition 2"),
         (Punctuation(END, (2,)), None),
     ):
-        for one in batches([told], set()):
+        for one in batches([element], set()):
             fed(operator, one)
         assert name == operator.partitions.held_back_by
     slow = Partitions()
