@@ -95,10 +95,10 @@ CASES = {
         {"range": 20, "slide": 10}, ("k",), BOUNDED, progress=PER_K, data="huge_by_group"
     ),
     "partitions, side": Case(
-        {"range": 30, "slide": 10}, late=("side", None), progress=wr.ordered(per="g"), data="rows"
+        {"range": 30, "slide": 10}, late=("side", None), progress=wr.slack(2, per="g"), data="rows"
     ),
     "partitions of which something is said": Case(
-        {"range": 20, "slide": 10}, ("g",), BOUNDED, progress=wr.slack(20, per="k"), data="by_group"
+        {"range": 20, "slide": 10}, ("g",), BOUNDED, progress=wr.ordered(per="k"), data="by_group"
     ),
     "promises for groups, landmark": Case(
         {"range": "unbounded", "slide": 20}, ("k",), BOUNDED, progress=PER_K, data="by_group"
