@@ -1,9 +1,9 @@
 """What happens to a run, for whoever listens: one record of Python's logging an event, under the logger `windrow`.
 
 Sources, sinks and engines tell; nobody here decides where that goes. The command line shows it with `--log`, a program
-sets up logging as it does for its own. A record has `event`, a short name such as "checkpoint.written", and `fields`. What
-has its own handle on the logger may do with `log.warning("connection lost", extra={"source": "trades"})`, which the command
-line shows as the event "source.connection_lost".
+sets up logging as it does for its own. A record has `event`, a short name such as "checkpoint.written", and `fields`.
+What has its own handle on the logger may do with `log.warning("connection lost", extra={"source": "trades"})`, which
+the command line shows as the event "source.connection_lost".
 """
 
 from __future__ import annotations
