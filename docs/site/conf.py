@@ -33,6 +33,7 @@ NAVIGATION: dict[str, list[str]] = {
         "docs/joins",
         "docs/aggregates",
         "docs/command-line",
+        "docs/live",
         "docs/operations",
         "docs/spark",
         "docs/hardware",

@@ -247,7 +247,7 @@ class Query(GroupingSteps, Joins):
         Options: engine, on_progress, metrics_port and metrics_host (where metrics and health are served over HTTP for
         as long as it runs; port 0 is one that is free), batch_rows, checkpoint, restore, statistics (of the stream, to
         choose strategies by); in process also threads, checkpoint_every (rows) and batch_wait (how long rows of an
-        iterator wait for others, "50 ms" by default); on Spark also spark (the session), shards, memory,
+        iterator wait for others, "10 ms" by default); on Spark also spark (the session), shards, memory,
         rate and json_lines; in hardware instead algorithm, variant, widths, groups, time_width, simulator and others.
         """
         return gather([self.plan], [self.sources], **options)[0][0]

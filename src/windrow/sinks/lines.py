@@ -10,7 +10,7 @@ from logging import getLogger
 
 import pyarrow as pa
 
-from windrow.errors import ConfigurationError, reason_of
+from windrow.errors import ConfigurationError, UnavailableError, reason_of
 from windrow.sinks.base import Sink, fitted
 from windrow.sinks.terminal import writable
 from windrow.sinks.text import delimited_lines, header_line, json_lines
@@ -156,8 +156,8 @@ class TcpServerSink(LineSink):
         self.close()
 
 
-def _unreachable(address: str, error: OSError) -> ConfigurationError:
-    return ConfigurationError(
+def _unreachable(address: str, error: OSError) -> UnavailableError:
+    return UnavailableError(
         f"must be a server that takes what it is sent ({reason_of(error)})",
         parameter="output",
         value=address,

@@ -63,7 +63,7 @@ class LocalOptions:
 
     threads: int = 1
     batch_rows: int = 1 << 19
-    batch_wait: str | timedelta | None = "50 ms"
+    batch_wait: str | timedelta | None = "10 ms"
     checkpoint: str | None = None
     checkpoint_every: int | None = None
     restore: bool = False
@@ -340,7 +340,7 @@ def _seconds(wait: str | timedelta | None) -> float | None:
     amount = Amount.of(wait, "batch_wait")
     if not amount.is_time or amount.number < 0:
         raise ConfigurationError(
-            "must be a length of time, or None", parameter="batch_wait", value=str(wait), hint="write it like '50 ms'"
+            "must be a length of time, or None", parameter="batch_wait", value=str(wait), hint="write it like '10 ms'"
         )
     return amount.resolve(Domain.TIME, "batch_wait") / 1e6
 

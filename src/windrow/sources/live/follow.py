@@ -28,8 +28,8 @@ from windrow.sources.rejects import Reject
 
 LOOK_SECONDS = 0.01
 """After which files that had nothing new are looked at again."""
-LIST_SECONDS = 0.2
-"""After which a folder is listed again."""
+LIST_SECONDS = 0.02, 1.0
+"""After which a folder is listed again, at least and at most: the longer that takes, the later."""
 FILE_COLUMN = "_file"
 """The column, where it is declared, that has the name of the file of each row."""
 _FORMATS = {FileKind.JSON: "json", FileKind.CSV: "csv", FileKind.TSV: "tsv", FileKind.PARQUET: "parquet"}
@@ -111,7 +111,7 @@ class FollowReader(LiveReader):
         before = (FileState.of(state) for state in self.place or ())
         self.known = {state.number: state for state in before}
         """Those that are not open, by their numbers."""
-        self._listed = 0.0
+        self._list_due = 0.0
         self._find_renamed()
         self._list()
         if not self.open_files and not source.ends:
@@ -124,7 +124,7 @@ class FollowReader(LiveReader):
     def fill(self, timeout: float | None) -> tuple[Iterable[pa.RecordBatch], Sequence[Reject]]:
         until = None if timeout is None else monotonic() + timeout
         while True:
-            if monotonic() - self._listed >= LIST_SECONDS:
+            if monotonic() >= self._list_due:
                 self._list()
             batches, rejects = self._news()
             if batches or rejects:
@@ -183,7 +183,7 @@ class FollowReader(LiveReader):
 
     def _list(self) -> None:
         """Take up files that are new or have grown, and forget those that are gone."""
-        self._listed = monotonic()
+        began = monotonic()
         found = self.source.found()
         numbers = {number for _, number, _ in found}
         for path, number, size in found:
@@ -192,6 +192,8 @@ class FollowReader(LiveReader):
         self.known = {
             number: state for number, state in self.known.items() if number in numbers or Path(state.name).exists()
         }
+        least, most = LIST_SECONDS
+        self._list_due = monotonic() + min(most, max(least, 20 * (monotonic() - began)))
 
     def _look_at(self, path: Path, number: int, size: int) -> None:
         known = self.known.get(number)

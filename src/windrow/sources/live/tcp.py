@@ -10,7 +10,7 @@ from logging import getLogger
 
 import pyarrow as pa
 
-from windrow.errors import ConfigurationError, SourceError, reason_of
+from windrow.errors import ConfigurationError, UnavailableError, reason_of
 from windrow.sources.addresses import host_and_port, known_options, options_of
 from windrow.sources.base import BATCH_ROWS, Delivery, Position, Reader, Source
 from windrow.sources.conform import encoded_schema, plain_schema
@@ -162,7 +162,7 @@ def _connected(source: TcpSource) -> socket.socket:
     try:
         return socket.create_connection((source.host, source.port), timeout=PATIENCE)
     except OSError as error:
-        raise SourceError(
+        raise UnavailableError(
             f"must be a server that answers ({reason_of(error)})",
             parameter=source.name,
             value=source.address,
