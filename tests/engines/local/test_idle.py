@@ -20,6 +20,7 @@ from windrow.engines.local.run import Runner
 from windrow.plan.nodes import Node
 from windrow.semantics.progress.policies import Punctuation
 from windrow.sources import Element, Position, Reader, Sign
+from windrow.sources.base import Delivery
 
 SCHEMA = pa.schema({"t": pa.int64()})
 IDLE = wr.idle("30 s", wall_clock=True)
@@ -49,6 +50,7 @@ class Ticking:
     total_rows: int | None = None
     is_live: bool = True
     can_seek: bool = False
+    delivery: Delivery = Delivery.EXACTLY_ONCE
     place: int = 0
     until: float | None = None
     closed: bool = field(default=False, compare=False)
