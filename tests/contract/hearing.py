@@ -32,8 +32,11 @@ class Given:
     def rows(self) -> list[Row]:
         return [element for element in self.elements if not isinstance(element, Punctuation)]
 
-    def bound_after(self, rows: int) -> int:
-        """What is promised after the first rows, by the policy or by punctuations up to the next row."""
+    def bound_after(self, rows: int, *, at_once: bool = False) -> int:
+        """What is promised after the first rows, by the policy or by punctuations up to the next row.
+
+        Rows that come `at_once` have no order: the policy speaks after all of them, and not after each.
+        """
         promised, seen = START, 0
         for element in self.elements:
             if isinstance(element, Punctuation):
@@ -42,13 +45,13 @@ class Given:
                 seen += 1
             if seen > rows:
                 break
-        return max(promised, self._implied_by_partition(rows) if self.per else self._implied(rows))
+        return max(promised, self._implied_by_partition(rows, at_once) if self.per else self._implied(rows))
 
     @property
     def per(self) -> tuple[str, ...]:
         return partitioned_by(self.stream.policy)
 
-    def _implied_by_partition(self, rows: int) -> int:
+    def _implied_by_partition(self, rows: int, at_once: bool) -> int:
         partitions, seen, bound = Partitions(), 0, START
         for element in self.elements:
             if not isinstance(element, Punctuation):
@@ -59,7 +62,7 @@ class Given:
             elif element.group is not None:
                 partitions.announce(element.group, element.value)
             bound = max(bound, partitions.bound(self._slack, self.idle()))
-        return bound
+        return partitions.bound(self._slack, self.idle()) if at_once else bound
 
     def single(self, first: int, last: int) -> list[Punctuation]:
         """The promises for single groups that come after at least `first` rows and at most `last`."""
@@ -127,7 +130,7 @@ class _Meld:
 
     def after(self, rows: int) -> Iterator[Punctuation]:
         for port, given in enumerate(self.streams):
-            self.bounds[port] = END if rows >= len(given.rows) else given.bound_after(rows)
+            self.bounds[port] = END if rows >= len(given.rows) else given.bound_after(rows, at_once=True)
             self.bound = max(self.bound, min(self._counted(i) for i in range(len(self.streams))))
         yield Punctuation(self.bound)
 

@@ -137,6 +137,24 @@ def test_how_far_rows_may_be_ahead_is_said(against: str, wall_clock: bool) -> No
     assert expected in explain(ticks(policy=policy))
 
 
+@pytest.mark.parametrize(
+    ("expected", "wall_clock"),
+    [
+        ("idle      it holds others back by at most 30 s, and each of its partitions the others of it", False),
+        (
+            "idle      after 30 s of silence by the clock it no longer holds others back, and each of its partitions "
+            "the others of it",
+            True,
+        ),
+    ],
+)
+def test_what_holds_of_each_partition_is_said(expected: str, wall_clock: bool) -> None:
+    policy = Slack(Amount.of("60 s"), Lead(Amount.of("60 min")), ("symbol",))
+    text = explain(replace(ticks(policy=policy), idle=Idle(Amount.of("30 s"), wall_clock)))
+    assert expected in text
+    assert "rows more than 1 h ahead of what came before of the same symbol are early" in text
+
+
 def test_how_many_empty_windows_are_reported_is_said() -> None:
     assert "empty ones between them, up to 7 in a row" in explain(windowed(ticks(), emit=Emit.EMPTY, most_empty=7))
 
@@ -172,6 +190,14 @@ SECOND, DAY, WEEK = 1_000_000, 24 * 60 * MINUTE, 7 * 24 * 60 * MINUTE
     [
         ("rows come in order", Ordered()),
         ("rows come at most 5 behind the largest value seen", Slack(Amount.of(5))),
+        (
+            "rows of the same symbol, price come in order; the slowest holds back the others",
+            Ordered(per=("symbol", "price")),
+        ),
+        (
+            "rows come at most 5 behind the largest value seen of the same symbol; the slowest holds back the others",
+            Slack(Amount.of(5), per=("symbol",)),
+        ),
         ("rows come at most 100 rows late", SlackRows(100)),
         ("punctuations in column promise", External("promise")),
         ("punctuations among the elements", External()),
