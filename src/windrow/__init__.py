@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from windrow.errors import DamagedCheckpointWarning as DamagedCheckpointWarning
     from windrow.errors import DataError as DataError
     from windrow.errors import LateRowsWarning as LateRowsWarning
+    from windrow.errors import LostDatagramsWarning as LostDatagramsWarning
     from windrow.errors import QueryError as QueryError
     from windrow.errors import SourceError as SourceError
     from windrow.errors import UnavailableError as UnavailableError
@@ -60,8 +61,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "windrow.aggregates": "UserAggregate register",
     "windrow.errors": (
-        "ConfigurationError DamagedCheckpointWarning DataError LateRowsWarning QueryError SourceError UnavailableError "
-        "UnsupportedError WindrowError"
+        "ConfigurationError DamagedCheckpointWarning DataError LateRowsWarning LostDatagramsWarning QueryError "
+        "SourceError UnavailableError UnsupportedError WindrowError"
     ),
     "windrow.functions": (
         "aggregate approx_distinct at_end avg collect count count_distinct first heavy_hitters idle last lead max mean "

@@ -142,6 +142,14 @@ class DamagedCheckpointWarning(WindrowWarning):
     """A file of the last checkpoint is damaged, and the run goes on from the one before it."""
 
 
+class LostDatagramsWarning(WindrowWarning):
+    """Datagrams never came in, on the way or because a buffer was full: so many were `lost`."""
+
+    def __init__(self, message: str, *, lost: int) -> None:
+        super().__init__(message)
+        self.lost = lost
+
+
 class LateRowsWarning(WindrowWarning):
     """Rows are missing from an answer because they were late or early, and nobody chose to drop them.
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windrow.errors import DataError
+from windrow.frames.header import HEADER
 from windrow.hardware.design import AggregateDesign, BitLayout, CircuitPart, Field, Function, WindowQuery
 from windrow.hardware.feeding import Elements
 from windrow.hardware.packing import pack, unpack, with_sign, words_for
 from windrow.hardware.wire import (
-    HEADER,
     RecordLayout,
     decode,
     element_frames,

@@ -18,6 +18,7 @@ COMMANDS = {
     "explain": "Show how the queries of a SQL file would be computed, and why.",
     "synth": "Turn a query into a circuit: Verilog, simulated and compared with the software.",
     "generate": "Write a stream that arrives out of order, to try queries on.",
+    "send": "Send the rows of a file as a live stream, over UDP or TCP.",
     "compile": "Compile the hot loops now, so that the first query need not.",
     "calibrate": "Measure what the estimates of explain rest on, and keep it.",
 }

@@ -13,6 +13,7 @@ import click
 from windrow.cli.logs import is_logged
 from windrow.plan.nodes import Node, WindowAggregate, walk
 from windrow.query.late_rows import SQL, sentences, shown_moment
+from windrow.query.lost_datagrams import lost_datagrams
 from windrow.semantics.progress.policies import END, START
 from windrow.semantics.scalars.amounts import Domain
 from windrow.semantics.windows.kinds import Sliding
@@ -83,7 +84,7 @@ def warning_lines(queries: Sequence[Query], done: Sequence[Metrics]) -> list[str
         which = f"query {place}: " if len(queries) > 1 else ""
         lost = sentences(query.plan, metrics, SQL) if metrics.rows_lost else []
         lines += [f"warning: {which}{sentence}" for sentence in lost]
-    return lines
+    return [*lines, *(f"warning: {sentence}" for sentence in lost_datagrams(done))]
 
 
 def native_line(plan: Node, metrics: Metrics) -> str | None:

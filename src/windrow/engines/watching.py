@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from windrow.engines.run import Requests
-from windrow.sources.base import BATCH_ROWS, TICK_SECONDS, Delivery, Given, Position, Reader, Sign, Source
+from windrow.sources.base import BATCH_ROWS, TICK_SECONDS, Delivery, Given, Position, Reader, Sign, Source, lost_by
 
 _AHEAD = 4
 """Elements that may have come already when a run is asked to close."""
@@ -56,6 +56,10 @@ class _WatchedReader:
     @property
     def position(self) -> Position:
         return self.reader.position
+
+    @property
+    def lost(self) -> int:
+        return lost_by(self.reader)
 
     def poll(self, timeout: float | None = None) -> Given | Sign:
         until = None if timeout is None else monotonic() + timeout

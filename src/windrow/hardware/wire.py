@@ -1,19 +1,17 @@
 """Frames for datagrams: what goes into a circuit and comes out of it, so that a board can stand where software does.
 
-A frame is a header of 20 bytes and so many records of one length, all numbers with the lowest byte first:
-
-    magic "WNDR" | version 1 | flags | count of records (2) | schema id (4) | sequence number (8) | records ...
+A frame has the header of all frames (`windrow.frames.header`) and so many records of one length, their numbers with the
+lowest byte first.
 
 A record is a control byte and then its fields, each in whole bytes. The record of an element has the control bits
 punctuation (0) and last (1), the time, and the packed row; that of a result has done (0) and nonempty (1), the query,
 the end of the window, the key and the parts. A frame holds records of one kind; the schema id says which, and of what
-layout. Sequence numbers count frames from 0, so that a reader knows of frames that were lost.
+layout.
 """
 
 from __future__ import annotations
 
 import json
-import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,17 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from windrow.errors import DataError
+from windrow.frames.header import ENDS, HEADER, MAGIC, MOST_BYTES, MOST_RECORDS, VERSION
 from windrow.hardware.answers import result_places
 from windrow.hardware.design import AggregateDesign
 from windrow.hardware.feeding import Elements
 from windrow.hardware.packing import Words, pack, unpack
 
-MAGIC, VERSION = b"WNDR", 1
-HEADER = struct.Struct("<4sBBHIQ")
-MOST_BYTES = 1472
-"""What an Ethernet frame of 1500 bytes leaves to a datagram."""
-ENDS = 1
-"""The flag of the last frame of a stream."""
 Bytes = npt.NDArray[np.uint8]
 
 
@@ -77,7 +70,7 @@ class RecordLayout:
     @property
     def most_records(self) -> int:
         """How many fit into a datagram, one at least."""
-        return max(1, min((MOST_BYTES - HEADER.size) // self.size, 0xFFFF))
+        return max(1, min((MOST_BYTES - HEADER.size) // self.size, MOST_RECORDS))
 
 
 def encode(layout: RecordLayout, values: Mapping[str, Words | npt.NDArray[np.bool_]], sequence: int = 0) -> list[bytes]:

@@ -91,6 +91,7 @@ MEASURES: dict[str, Measure] = {
     "cache_misses": Measure("cache_misses", COUNTER, "Blocks of kept rows that were looked up and had to be read."),
     "kept_ratios": Measure("kept_ratio", GAUGE, "How many times smaller a kept column is.", each="column"),
     "rows_rejected": Measure("rows_rejected", COUNTER, "Messages of which no row could be made."),
+    "datagrams_lost": Measure("datagrams_lost", COUNTER, "Datagrams that never came in."),
 }
 """Of a query, by the field of `Metrics`."""
 
@@ -103,6 +104,7 @@ SOURCE_MEASURES: dict[str, Measure] = {
     "behind": Measure("behind", GAUGE, "How far the row furthest behind was behind those before it.", span=True),
     "partitions": Measure("partitions", GAUGE, "Partitions that have a bound of their own."),
     "rejected": Measure("rejected", COUNTER, "Messages of which no row could be made."),
+    "lost": Measure("lost_datagrams", COUNTER, "Datagrams that never came in."),
 }
 """Of a source, by the field of `SourceMetrics`; of its partitions, where these are known, too."""
 

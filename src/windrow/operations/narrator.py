@@ -24,6 +24,7 @@ REMIND_SECONDS = 300.0
 """After which what still holds is told again."""
 _TROUBLES = (
     ("rejected", "rows_rejected", "messages could not be read as rows"),
+    ("lost", "datagrams_lost", "datagrams were lost, on the way or because a buffer was full"),
     ("late", "rows_late", "rows came too late for some of their windows; more slack keeps them in time"),
     ("early", "rows_early", "rows were further ahead than the lead of their stream, and were set aside"),
 )

@@ -19,9 +19,9 @@ class SourceMetrics:
     `early` rows were further ahead than the stream's lead; they are not among those whose value is the largest seen.
     `behind` is how far the row that was furthest behind, of those below the bound, was behind the largest value before
     it (or behind the punctuation in force): with so much slack none would have been below. `jump` is the row that moved
-    progress past most of them, where one did. Of `rejected` messages no row could be made. Where each of its
-    `partitions` has a bound of its own, that is how many there are, and `held_back_by` names the one that the others
-    wait for.
+    progress past most of them, where one did. Of `rejected` messages no row could be made; `lost` datagrams never came
+    in. Where each of its `partitions` has a bound of its own, that is how many there are, and `held_back_by` names the
+    one that the others wait for.
     """
 
     rows: int = 0
@@ -34,6 +34,7 @@ class SourceMetrics:
     rejected: int = 0
     partitions: int | None = None
     held_back_by: str | None = None
+    lost: int = 0
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> SourceMetrics:
@@ -45,7 +46,7 @@ _ADDED = (
     *("rows_in", "rows_used", "rows_late", "rows_early", "rows_filtered", "rows_lost", "rows_rejected", "results"),
     *("open_windows", "state_bytes", "rows_stored", "results_waiting", "cells_evicted", "strategies", "elapsed"),
     *("rows_kept", "raw_bytes", "kept_bytes", "spilled_bytes", "spilled_so_far"),
-    *("cache_hits", "cache_misses"),
+    *("cache_hits", "cache_misses", "datagrams_lost"),
 )
 """What adds up over several runs."""
 
@@ -67,7 +68,8 @@ class Metrics:
     they take in memory, indexes and what is cached included, and `spilled_bytes` what is on the disk because of a
     memory budget; `spilled_so_far` counts what is not needed there any more, too. Of the blocks that single rows were
     looked up in, `cache_hits` had been read already and `cache_misses` had not. `kept_ratios` says for each column, in
-    process, how many times as many bytes it would take as plain numbers.
+    process, how many times as many bytes it would take as plain numbers. `datagrams_lost` are those that sources know
+    of and did not get.
     """
 
     rows_in: int = 0
@@ -101,6 +103,7 @@ class Metrics:
     cache_hits: int = 0
     cache_misses: int = 0
     kept_ratios: dict[str, float] = field(default_factory=dict)
+    datagrams_lost: int = 0
 
     def plus(self, other: Metrics) -> Metrics:
         """Of two runs one after the other."""

@@ -64,10 +64,10 @@ def warn_of_lost_rows(plans: Sequence[Node], each: Sequence[Metrics]) -> None:
         lost=sum(metrics.rows_lost for metrics in found),
         slack=_enough(losing),
     )
-    warnings.warn(warning, stacklevel=_outside())
+    warnings.warn(warning, stacklevel=outside())
 
 
-def _outside() -> int:
+def outside() -> int:
     """How many calls up the caller of this package is."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_HOME):

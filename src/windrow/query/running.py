@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ from windrow.plan.checks.nodes import gives_early, shape_of
 from windrow.plan.nodes import Node, OrderedOutput, WindowAggregate, walk
 from windrow.plan.types.kinds import in_order
 from windrow.query.late_rows import warn_of_lost_rows
+from windrow.query.lost_datagrams import warn_of_lost_datagrams
 from windrow.query.places import refuse_overwriting
 
 if TYPE_CHECKING:
@@ -77,7 +79,7 @@ def begin(
             follow=follow,
             keep_late=keep_late,
             on_progress=_both(on_progress, attendance),
-            on_end=lambda each: warn_of_lost_rows(plans, each),
+            on_end=partial(_warn, plans),
             attended=attendance,
         )
         return run if served is None else run.served(*served)
@@ -106,6 +108,11 @@ def _both(on_progress: OnProgress | None, attendance: Attendance | None) -> OnPr
         on_progress(metrics)
 
     return tell
+
+
+def _warn(plans: Sequence[Node], each: Sequence[Metrics]) -> None:
+    warn_of_lost_rows(plans, each)
+    warn_of_lost_datagrams(each)
 
 
 def gather(

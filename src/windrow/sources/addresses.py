@@ -32,6 +32,7 @@ SCHEMES: dict[str, str] = {
     **dict.fromkeys(("kafka", *NAMED, *BARE, *FILES, *STORES), SPARK),
     "follow": "windrow.sources.live.follow:open_follow",
     "tcp": "windrow.sources.live.tcp:open_tcp",
+    "udp": "windrow.sources.datagrams.source:open_udp",
 }
 """Who opens the addresses of a scheme: `module:function`, which receives the address, the stream's `name` and the
 declared `schema` (or None); or `SPARK`."""

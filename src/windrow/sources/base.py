@@ -186,6 +186,11 @@ class ElementReader:
         """Nothing is read ahead."""
 
 
+def lost_by(reader: Reader) -> int:
+    """How many messages never came in, where a reader counts these as `lost`."""
+    return int(getattr(reader, "lost", 0))
+
+
 def elements_of(source: Source, position: Position | None = None, *, batch_rows: int = BATCH_ROWS) -> Iterator[Element]:
     """All that a source gives from a position on, however long that takes."""
     reader = source.open(position, batch_rows=batch_rows)

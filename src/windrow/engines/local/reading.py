@@ -19,7 +19,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.input.input import Input
 from windrow.semantics.progress.policies import END, START, Punctuation
-from windrow.sources.base import Given, Position, Reader, Sign
+from windrow.sources.base import Given, Position, Reader, Sign, lost_by
 from windrow.sources.iterables.reader import ReadAhead
 from windrow.sources.rejects import Rejects
 
@@ -124,6 +124,10 @@ class ReadAheadReader:
         self.position: Position = reader.position
         self.depth = depth
         self.ahead: ReadAhead | None = None
+
+    @property
+    def lost(self) -> int:
+        return lost_by(self.reader)
 
     def poll(self, timeout: float | None = None) -> Given | Sign:
         if self.ahead is None:

@@ -43,7 +43,7 @@ from windrow.plan.columns import columns_read, prune_together
 from windrow.plan.nodes import Node
 from windrow.semantics.progress.policies import END, START, Punctuation
 from windrow.semantics.scalars.amounts import Amount, Domain
-from windrow.sources.base import TICK_SECONDS, Delivery, Given, Source
+from windrow.sources.base import TICK_SECONDS, Delivery, Given, Source, lost_by
 from windrow.sources.rejects import Rejects
 
 LATENCIES = 1 << 14
@@ -297,7 +297,7 @@ class Runner:
         inputs = [stage.operator for stage in stages if isinstance(stage.operator, Input)]
         waiting, evicted = waiting_and_evicted(stages)
         kept = kept_by(stages)
-        sources = {o.name: replace(progress_of(o), rejected=self.rejected[o.name]) for o in inputs}
+        sources = {o.name: replace(progress_of(o), **self._missed(o.name)) for o in inputs}
         middle, last_hundredth = percentiles(self.latencies, 0.5, 0.99)
         return Metrics(
             rows_in=sum(account.rows_in for account in accounts),
@@ -330,7 +330,12 @@ class Runner:
             longest_stall=self.longest_stall,
             results_waiting=waiting,
             cells_evicted=evicted,
+            datagrams_lost=sum(source.lost for source in sources.values()),
         )
+
+    def _missed(self, name: str) -> dict[str, Any]:
+        """What a source gave no row for."""
+        return {"rejected": self.rejected[name], "lost": lost_by(self.readings[name].reader)}
 
 
 def _seconds(wait: str | timedelta | None) -> float | None:
