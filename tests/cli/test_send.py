@@ -144,3 +144,32 @@ def test_what_cannot_be_is_refused(file: Path, flags: list[str], message: str) -
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     done = windrow(tmp_path / "none.parquet", "--to", "udp://127.0.0.1:9")
     assert 2 == done.exit_code
+
+
+@pytest.mark.parametrize("frames", ["packed", "json"])
+def test_it_waits_for_somebody_who_listens(file: Path, frames: str) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        one.bind(("127.0.0.1", 0))
+        address = f"udp://127.0.0.1:{one.getsockname()[1]}"
+    flags = ["--types", TYPES] if frames == "packed" else ["--frames", "json"]
+    done = windrow(file, "--to", address, *flags, "--wait", "1 ms")
+    assert (2, True) == (done.exit_code, "`--to` must be an address where somebody listens" in done.stderr), done.stderr
+    refused = windrow(file, "--to", address, "--frames", "bare", "--types", TYPES, "--wait", "1 s")
+    assert "`wait` needs a datagram without rows, which bare ones have not" in refused.stderr
+    options = f"types={TYPES}" if frames == "packed" else "frames=json"
+    _, found = received(file, *flags, "--wait", "5 s", options=options)
+    assert STREAM.table().to_pylist() == rows_of(found)
+
+
+def test_over_tcp_it_waits_too(file: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    done: list[Result] = []
+    thread = Thread(target=lambda: done.append(windrow(file, "--to", f"tcp://127.0.0.1:{port}", "--wait", "20 s")))
+    thread.start()
+    with socket.create_server(("127.0.0.1", port)) as server:
+        connection, _ = server.accept()
+        with connection, connection.makefile("rb") as stream:
+            assert 3_000 == sum(1 for _ in stream)
+    thread.join()
+    assert 0 == done[0].exit_code

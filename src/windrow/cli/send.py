@@ -49,6 +49,7 @@ _TIMES = ("time", "ts", "timestamp")
     metavar="[N]",
     help="Again and again, or N times, each time later by the span of the file.",
 )
+@click.option("--wait", metavar="DURATION", help="Wait so long for somebody who listens.")
 @click.option("--no-end", is_flag=True, help="Do not say at the end that nothing more comes.")
 def command(file: str, address: str, **settings: Any) -> None:
     """Send the rows of FILE (.parquet, .csv, .jsonl, a folder, a pattern).
@@ -82,7 +83,9 @@ def _address(address: str, settings: dict[str, Any]) -> str:
             "must be udp://HOST:PORT or tcp://HOST:PORT", parameter="--to", value=address, hint="udp://127.0.0.1:9000"
         )
     said = options_of(address)[1]
-    flags = {name: settings[name] for name in ("frames", "types", "order", "size") if settings[name] is not None}
+    flags = {
+        name: settings[name] for name in ("frames", "types", "order", "size", "wait") if settings[name] is not None
+    }
     if scheme_of(address) == "udp" and not settings["gso"]:
         flags["offload"] = "off"
     for name in flags:

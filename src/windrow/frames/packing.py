@@ -99,6 +99,10 @@ class Packer:
         records = np.array(values, ">i8" if self.big else "<i8").view(np.uint8).reshape(-1, 8)
         return self._framed(records, self.flags | PUNCTUATES, 0)
 
+    def probe(self) -> bytes:
+        """A frame that says nothing, to find out whether somebody listens."""
+        return HEADER.pack(MAGIC, VERSION, UNNUMBERED, 0, self.layout.schema_id, 0)
+
     def end(self) -> Datagrams:
         """A frame without rows that says that nothing more comes; bare, an empty datagram."""
         if not self.header:

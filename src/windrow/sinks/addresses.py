@@ -12,6 +12,7 @@ from windrow.sources.addresses import scheme_of
 SINKS: dict[str, str] = {
     **dict.fromkeys(("parquet", "json", "csv"), "windrow.sinks.rolling:open_rolling"),
     "tcp": "windrow.sinks.lines:open_tcp",
+    "udp": "windrow.sinks.datagrams.sink:open_udp",
 }
 """Who opens the addresses of a scheme: `module:function`, which receives the address and the columns of the answer."""
 

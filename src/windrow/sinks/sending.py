@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import socket
 from abc import ABC, abstractmethod
-from typing import Any
+from time import monotonic, sleep
 
 import pyarrow as pa
 
 from windrow.errors import ConfigurationError, reason_of
-from windrow.sinks.datagrams.lines import lines_of
-from windrow.sinks.datagrams.sink import DatagramWriter
-from windrow.sinks.text import cells
+from windrow.sinks.datagrams.sink import DatagramWriter, seconds_of
+from windrow.sinks.text import delimited_lines, header_line, json_lines
 from windrow.sources.addresses import host_and_port, known_options, options_of, scheme_of
 
 _PATIENCE = 10.0
+_KNOCK = 20e-3
 
 
 class Sending(ABC):
@@ -83,23 +83,30 @@ class SendingLines(Sending):
     def __init__(self, address: str, schema: pa.Schema) -> None:
         super().__init__()
         plain, given = options_of(address)
-        known_options(address, given, ("frames",), "--to")
+        known_options(address, given, ("frames", "wait"), "--to")
         self.format, self.address, self.bytes = given.get("frames", "json"), plain, 0
         if self.format not in ("json", "csv"):
             raise ConfigurationError(
                 "must be json or csv over TCP", parameter="--frames", value=self.format, allowed=("json", "csv")
             )
-        try:
-            self.connection = socket.create_connection(host_and_port(plain, "--to"), timeout=_PATIENCE)
-        except OSError as error:
-            raise self._unreachable(error) from error
+        until = monotonic() + (seconds_of(given["wait"]) if "wait" in given else 0.0)
+        self.connection = self._connected(until)
         if self.format == "csv":
-            header: Any = cells(pa.array(schema.names, pa.string()), ",").to_pylist()
-            self._send((",".join(header) + "\n").encode())
+            self._send(header_line(schema, ","))
+
+    def _connected(self, until: float) -> socket.socket:
+        """Tried again up to a moment."""
+        while True:
+            try:
+                return socket.create_connection(host_and_port(self.address, "--to"), timeout=_PATIENCE)
+            except OSError as error:
+                if monotonic() >= until:
+                    raise self._unreachable(error) from error
+            sleep(_KNOCK)
 
     def rows(self, batch: pa.RecordBatch) -> None:
         if batch.num_rows:
-            self._send(b"\n".join([*lines_of(batch, self.format), b""]))
+            self._send(json_lines(batch) if self.format == "json" else delimited_lines(batch, ","))
             self.count += batch.num_rows
 
     def punctuation(self, value: int) -> None:

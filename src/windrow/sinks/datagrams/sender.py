@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from contextlib import suppress
 from errno import EAGAIN, ECONNREFUSED, EINTR, EINVAL, EIO, EMSGSIZE, ENOBUFS, EOPNOTSUPP
-from time import sleep
+from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ _SEGMENTS = 64
 _LARGEST = 65507
 _BUFFER = 4 << 20
 _NAP = 0.2e-3
+_KNOCK = 10e-3
 
 
 class Sender:
@@ -45,6 +46,25 @@ class Sender:
         self.refused = 0
         """How often the other side said that nobody listens there."""
         self.messages = Messages(_CALL)
+
+    def wait_for_listener(self, probe: bytes, seconds: float) -> None:
+        """Wait until this machine, or the other one, does not say any more that nobody listens there."""
+        until = monotonic() + seconds
+        while True:
+            before = self.refused
+            for _ in range(2):  # what came of the first is told to the second
+                self._one(probe)
+                sleep(_KNOCK)
+            if self.refused == before:
+                break
+            if monotonic() >= until:
+                raise ConfigurationError(
+                    "must be an address where somebody listens",
+                    parameter=self.parameter,
+                    value=self.value,
+                    hint="start the one that receives, or wait longer",
+                )
+        self.sent = self.refused = 0
 
     def send(self, datagrams: Datagrams) -> None:
         """Send all of them, in their order."""

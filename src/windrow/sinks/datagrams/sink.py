@@ -12,6 +12,7 @@ from windrow.errors import ConfigurationError
 from windrow.frames.header import MOST_BYTES
 from windrow.frames.packing import Datagrams, Packer
 from windrow.frames.tuples import TupleLayout
+from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.sinks.base import Sink, fitted
 from windrow.sinks.datagrams.lines import lines_of, packed_lines
 from windrow.sinks.datagrams.sender import Sender
@@ -19,7 +20,7 @@ from windrow.sources.addresses import host_and_port, known_options, options_of
 from windrow.sources.base import Delivery
 
 FRAMES = ("packed", "bare", "json", "csv")
-OPTIONS = ("frames", "types", "order", "numbers", "size", "offload")
+OPTIONS = ("frames", "types", "order", "numbers", "size", "offload", "wait")
 END_TIMES = 3
 """So often it is said that nothing more comes: once may be lost."""
 _LARGEST = 65507
@@ -35,6 +36,8 @@ class DatagramOptions:
     numbered: bool = True
     size: int = MOST_BYTES
     offload: bool = True
+    wait: float | None = None
+    """Seconds to wait for somebody who listens."""
 
     @staticmethod
     def of(address: str, parameter: str) -> DatagramOptions:
@@ -51,6 +54,7 @@ class DatagramOptions:
             numbered=_chosen(given, "numbers", ("on", "off")) == "on",
             size=int(size),
             offload=_chosen(given, "offload", ("on", "off")) == "on",
+            wait=None if "wait" not in given else _wait(given["wait"], frames),
         )
 
 
@@ -59,6 +63,21 @@ def _chosen(given: dict[str, str], name: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise ConfigurationError("must be a known word", parameter=name, value=value, allowed=tuple(sorted(allowed)))
     return value
+
+
+def seconds_of(text: str) -> float:
+    """How long to wait."""
+    amount = Amount.of(text, "wait")
+    if not amount.is_time or amount.number < 0:
+        raise ConfigurationError("must be a length of time", parameter="wait", value=text, hint="write wait=10 s")
+    return amount.resolve(Domain.TIME, "wait") / 1e6
+
+
+def _wait(text: str, frames: str) -> float:
+    if frames == "bare":
+        hint = "start the one that receives first, or send frames=packed"
+        raise ConfigurationError("needs a datagram without rows, which bare ones have not", parameter="wait", hint=hint)
+    return seconds_of(text)
 
 
 class DatagramWriter:
@@ -81,6 +100,13 @@ class DatagramWriter:
             )
         self.sender = Sender(host, port, offload=options.offload, parameter=parameter, value=plain)
         self.bytes = 0
+        if options.wait is not None:
+            probe = b"\n" if self.packer is None else self.packer.probe()
+            try:
+                self.sender.wait_for_listener(probe, options.wait)
+            except BaseException:
+                self.sender.close()
+                raise
 
     @property
     def rows_each(self) -> int:
