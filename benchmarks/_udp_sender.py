@@ -22,7 +22,13 @@ from windrow.generate import trades
 from windrow.sinks.datagrams.sender import Sender
 
 TYPES = "s4,i4,i4,i4"
-SCHEMA = pa.schema([("symbol", pa.string()), ("price", pa.int64()), ("volume", pa.int64()), ("time", pa.int64())])
+_KINDS: dict[str, pa.DataType] = {
+    "symbol": pa.string(),
+    "price": pa.int64(),
+    "volume": pa.int64(),
+    "time": pa.int64(),
+}
+SCHEMA = pa.schema(_KINDS)
 LAYOUT = TupleLayout.of(SCHEMA, TYPES)
 RATE = 10_000
 """Tuples a second of event time, which is told in milliseconds."""
@@ -47,7 +53,7 @@ class Stock:
         frames = self.data.reshape(FRAMES, self.size)
         self.numbers = frames[:, 12:20]
         records = frames[:, HEADER.size :].reshape(FRAMES, each, LAYOUT.size)
-        self.times = np.lib.stride_tricks.as_strided(
+        self.times: Any = np.lib.stride_tricks.as_strided(
             self.data[HEADER.size + 12 :].view(np.int32) if (HEADER.size + 12) % 4 == 0 else records,
             (FRAMES, each),
             (self.size, LAYOUT.size),

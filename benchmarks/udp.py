@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 from _figures import Figure, Unit
 from _harness import Settings, benchmark, table, verdict
 from _udp_sender import SCHEMA, TYPES
@@ -125,7 +126,7 @@ def through_query(sender: SenderProcess, rate: float, seconds: float, *, offload
     asked = wr.sql(text, trades=stream)
     runner = Runner(asked.plan, asked.sources, LocalOptions())
     counted: list[int] = []
-    runner.pipeline.ends[0].on_result = lambda batch: counted.append(sum(batch["number"].to_pylist()))
+    runner.pipeline.ends[0].on_result = lambda batch: counted.append(int(np.asarray(batch["number"]).sum()))
     sender.ask(port=port, rate=rate, seconds=seconds, offload=offload, moves=True)
     metrics = runner.run()
     sent = sender.answer()
@@ -170,10 +171,10 @@ def climb(step: Callable[[float], Step], first: float) -> tuple[Step, list[Step]
         rate *= GROWTH
     low, high = best.rate, rate
     for _ in range(3):
-        tried.append(step((low + high) / 2))
-        low, high = (tried[-1].asked, high) if tried[-1].is_whole else (low, tried[-1].asked)
-        if tried[-1].is_whole:
-            best = max(best, tried[-1], key=lambda one: one.rate)
+        found = step((low + high) / 2)
+        tried.append(found)
+        low, high = (found.asked, high) if found.is_whole else (low, found.asked)
+        best = max(best, found, key=lambda one: one.rate * one.is_whole)
     return best, tried
 
 

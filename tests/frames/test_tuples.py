@@ -11,7 +11,8 @@ import pytest
 from windrow.errors import ConfigurationError
 from windrow.frames.tuples import TupleLayout, WireType
 
-TRADES = pa.schema([("symbol", pa.string()), ("price", pa.int64()), ("volume", pa.int64()), ("time", pa.int64())])
+KINDS: dict[str, pa.DataType] = {"symbol": pa.string(), "price": pa.int64(), "volume": pa.int64(), "time": pa.int64()}
+TRADES = pa.schema(KINDS)
 
 
 def test_the_tuples_of_the_papers() -> None:
@@ -22,13 +23,14 @@ def test_the_tuples_of_the_papers() -> None:
 
 
 def test_the_usual_code_of_every_type() -> None:
-    kinds = [
+    kinds: list[pa.DataType] = [
         *(pa.int8(), pa.uint16(), pa.int32(), pa.uint64(), pa.float32(), pa.float64(), pa.bool_(), pa.date32()),
         *(pa.timestamp("ms", "UTC"), pa.duration("s"), pa.decimal128(9, 2), pa.binary(3)),
     ]
     codes = [code.code if (code := WireType.of(kind)) else None for kind in kinds]
     assert ["i1", "u2", "i4", "u8", "f4", "f8", "b1", "d4", "t8ms", "p8s", "n16(9.2)", "x3"] == codes
-    assert [None] * 3 == [WireType.of(kind) for kind in (pa.string(), pa.list_(pa.int8()), pa.float16())]
+    odd: list[pa.DataType] = [pa.string(), pa.list_(pa.int8()), pa.float16()]
+    assert [None] * 3 == [WireType.of(kind) for kind in odd]
 
 
 @pytest.mark.parametrize(

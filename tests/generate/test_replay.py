@@ -35,7 +35,7 @@ def test_rows_come_out_of_order_and_all_of_them(text: str) -> None:
     times: Any = np.asarray(found["time"].cast(pa.int64()))
     behind = np.maximum.accumulate(times) - times
     assert SECOND < behind.max() <= 5 * SECOND
-    order = [("time", "ascending"), ("symbol", "ascending"), ("price", "ascending"), ("volume", "ascending")]
+    order: Any = [("time", "ascending"), ("symbol", "ascending"), ("price", "ascending"), ("volume", "ascending")]
     plain = [one.set_column(0, "symbol", one["symbol"].cast(pa.string())).sort_by(order) for one in (whole, found)]
     assert plain[0].equals(plain[1])
 
@@ -70,9 +70,9 @@ def test_rows_that_are_out_of_order_already_are_refused() -> None:
 
 @pytest.mark.parametrize("kind", [pa.timestamp("us", "UTC"), pa.timestamp("ms")])
 def test_shifted_rows_are_later(kind: pa.DataType) -> None:
-    batch = pa.record_batch({"x": [1, 2], "time": pa.array([0, 1000], pa.int64()).cast(kind)})
+    batch = pa.record_batch([pa.array([1, 2]), pa.array([0, 1000], pa.int64()).cast(kind)], ["x", "time"])
     moved = shifted(batch, "time", 3 * SECOND)
-    pairs = zip(batch["time"].to_pylist(), moved["time"].to_pylist(), strict=True)
+    pairs: Any = zip(batch["time"].to_pylist(), moved["time"].to_pylist(), strict=True)
     assert [timedelta(seconds=3)] * 2 == [after - before for before, after in pairs]
     assert (batch.schema, batch["x"]) == (moved.schema, moved["x"])
     assert [5, 6] == shifted(pa.record_batch({"t": pa.array([2, 3], pa.int32())}), "t", 3)["t"].to_pylist()

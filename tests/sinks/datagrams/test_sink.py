@@ -15,26 +15,28 @@ import pytest
 
 from windrow.errors import ConfigurationError, DataError
 from windrow.frames.packing import Datagrams
-from windrow.sinks.datagrams import sender as senders
 from windrow.sinks.datagrams.lines import packed_lines
 from windrow.sinks.datagrams.sender import Sender
 from windrow.sinks.datagrams.sink import open_udp
 from windrow.sources import Sign, open_source
 from windrow.sources.base import Delivery
+from windrow.sources.datagrams.calls import SYSTEM
 
 UTC = timezone.utc
-SCHEMA = pa.schema(
-    [("symbol", pa.string()), ("window_end", pa.timestamp("us", "UTC")), ("n", pa.int64()), ("avg", pa.float64())]
-)
-ANSWER = pa.record_batch(
-    [
-        ["UBSN", None, "NESN"] * 40,
-        [datetime(2024, 1, 1, 9, second, tzinfo=UTC) for second in range(60)] * 2,
-        range(120),
-        [1.5, None, -2.0] * 40,
-    ],
-    schema=SCHEMA,
-)
+KINDS: dict[str, pa.DataType] = {
+    "symbol": pa.string(),
+    "window_end": pa.timestamp("us", "UTC"),
+    "n": pa.int64(),
+    "avg": pa.float64(),
+}
+SCHEMA = pa.schema(KINDS)
+COLUMNS: Any = [
+    ["UBSN", None, "NESN"] * 40,
+    [datetime(2024, 1, 1, 9, minute, tzinfo=UTC) for minute in range(60)] * 2,
+    range(120),
+    [1.5, None, -2.0] * 40,
+]
+ANSWER = pa.record_batch(COLUMNS, schema=SCHEMA)
 
 
 @contextmanager
@@ -97,7 +99,7 @@ def test_a_row_larger_than_a_datagram_is_refused() -> None:
 
 
 def test_a_kernel_that_does_not_cut_is_served_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    if senders.SYSTEM is None:
+    if SYSTEM is None:
         pytest.skip("there is nothing to refuse")
     with listening() as made:
         sender = Sender("127.0.0.1", made.getsockname()[1])

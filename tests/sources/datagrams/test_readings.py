@@ -20,7 +20,8 @@ from windrow.frames.packing import Datagrams, Packer
 from windrow.frames.tuples import TupleLayout
 from windrow.sources.base import Sign
 
-SCHEMA = pa.schema([("k", pa.string()), ("x", pa.int64()), ("t", pa.int64())])
+COLUMNS: dict[str, pa.DataType] = {"k": pa.string(), "x": pa.int64(), "t": pa.int64()}
+SCHEMA = pa.schema(COLUMNS)
 TYPES = "s4,i4,i8"
 ENCODED = pa.dictionary(pa.int32(), pa.string())
 UTC = timezone.utc
@@ -96,9 +97,13 @@ def test_bare_rows_come_back(made: tuple[pa.RecordBatch, str], big: bool) -> Non
     assert Sign.END is reader.given[-1]
 
 
+def batch_of(*columns: Any) -> pa.RecordBatch:
+    return pa.record_batch(list(columns), schema=SCHEMA)
+
+
 def rows(count: int, first: int = 0) -> pa.RecordBatch:
     texts = [f"{i % 7}" for i in range(first, first + count)]
-    return pa.record_batch([texts, range(first, first + count), range(first, first + count)], schema=SCHEMA)
+    return batch_of(texts, range(first, first + count), range(first, first + count))
 
 
 def packer(**settings: Any) -> Packer:
@@ -131,10 +136,7 @@ def test_blocks_are_left_when_they_are_full_and_codes_begin_anew_when_there_are_
     reader = Reader(SCHEMA, TYPES)
     reader.reading.gatherer.capacity = 64
     reader.reading.gatherer._begin()
-    sending, whole = (
-        packer(),
-        pa.record_batch([[f"{i:x}" for i in range(3000)], range(3000), range(3000)], schema=SCHEMA),
-    )
+    sending, whole = packer(), batch_of([f"{i:x}" for i in range(3000)], range(3000), range(3000))
     for start in range(0, 3000, 40):
         reader.read(sending.rows(whole.slice(start, 40)))
     assert whole.to_pylist() == reader.rows
@@ -202,7 +204,7 @@ def test_a_reject_names_its_sender_and_its_number() -> None:
     bad = frames.data.copy()
     bad[frames.size] = 0
     lay(reader.inbox, [b"none", bad.tobytes()], segments=[0, frames.size], ports=[9, 4711])
-    items = [item for item, _ in reader.reading.items(reader.inbox, 2) if isinstance(item, list)]
+    items: list[Any] = [item for item, _ in reader.reading.items(reader.inbox, 2) if isinstance(item, list)]
     assert ("127.0.0.1:9", 0, b"none") == (items[0][0].place, items[0][0].offset, items[0][0].payload)
     assert ("127.0.0.1:4711", 2) == (items[-1][0].place, items[-1][0].offset)
 
@@ -305,10 +307,10 @@ def test_the_last_frame_may_have_rows_and_end() -> None:
 
 
 def test_values_that_do_not_fit_the_wire_are_refused() -> None:
-    large = pa.record_batch([["a"], [1 << 40], [0]], schema=SCHEMA)
+    large = batch_of(["a"], [1 << 40], [0])
     with pytest.raises(DataError, match=r"\A`x` must fit into 4 bytes on the wire, got 1099511627776\. Hint: give it"):
         packer().rows(large)
-    long = pa.record_batch([["abcde"], [1], [0]], schema=SCHEMA)
+    long = batch_of(["abcde"], [1], [0])
     with pytest.raises(DataError, match=r"\A`k` must have at most 4 bytes on the wire, got abcde\. Hint: give it more"):
         packer().rows(long)
 

@@ -28,14 +28,16 @@ from windrow.sources.datagrams import calls, receiving, sockets
 from windrow.sources.datagrams.source import UdpReader
 from windrow.sources.rejects import Rejects
 
-SCHEMA = pa.schema([("k", pa.string()), ("x", pa.int64()), ("t", pa.int64())])
+KINDS: dict[str, pa.DataType] = {"k": pa.string(), "x": pa.int64(), "t": pa.int64()}
+SCHEMA = pa.schema(KINDS)
 TYPES = "s4,i4,i8"
 LINUX = pytest.mark.skipif(calls.SYSTEM is None, reason="tells of the kernel of Linux")
 
 
 def rows(count: int, first: int = 0) -> pa.RecordBatch:
     texts = [f"{i % 7}" for i in range(first, first + count)]
-    return pa.record_batch([texts, range(first, first + count), range(first, first + count)], schema=SCHEMA)
+    columns: Any = [texts, range(first, first + count), range(first, first + count)]
+    return pa.record_batch(columns, schema=SCHEMA)
 
 
 def udp(options: str = "", port: int = 0, host: str = "127.0.0.1") -> Any:
@@ -66,7 +68,9 @@ def rows_of(elements: list[Any]) -> list[dict[str, Any]]:
 
 
 def reasons_of(elements: list[Any]) -> list[str]:
-    return [reason for one in elements if isinstance(one, Rejects) for reason in one.batch["reason"].to_pylist()]
+    return [
+        reason for one in elements if isinstance(one, Rejects) for reason in map(str, one.batch["reason"].to_pylist())
+    ]
 
 
 @pytest.mark.parametrize("offload", ["on", "off"])
@@ -271,9 +275,7 @@ def test_a_query_over_loopback_is_answered_as_over_a_table(promises: bool) -> No
     types = "types=s4,i4,i4,t8us"
 
     def query(data: Any, progress: Any) -> wr.Query:
-        stream = wr.stream(
-            data, time="time", progress=progress, **({"schema": schema} if isinstance(data, str) else {})
-        )
+        stream = wr.stream(data, time="time", progress=progress, schema=schema if isinstance(data, str) else None)
         windows = stream.where("price > 100").group_by("symbol").window(range="60 s", slide="20 s")
         return windows.agg(n=wr.count(), most=wr.max("price"), traded=wr.sum("volume"))
 
