@@ -88,7 +88,7 @@ def written(folder: Path, rows: int) -> dict[str, Path]:
     paths = {format: folder / f"rows.{format.lower()}" for format in ("PARQUET", "ARROW", "CSV", "JSON")}
     pq.write_table(table, paths["PARQUET"])
     pv.write_csv(table, paths["CSV"])
-    with pa.ipc.new_stream(paths["ARROW"], table.schema) as out:
+    with pa.ipc.new_stream(str(paths["ARROW"]), table.schema) as out:
         out.write_table(table, max_chunksize=1 << 16)
     with paths["JSON"].open("wb") as file:
         file.writelines(map(json_lines, table.to_batches(max_chunksize=1 << 16)))
