@@ -18,6 +18,8 @@ from windrow.operators.store import sealed_array, sealing
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.kafka_broker import Broker
+
 ROOT = Path(__file__).parents[1]
 
 # A shell lets what it starts in the background ignore Ctrl-C, and so would every process that a test starts.
@@ -95,3 +97,15 @@ def session_where_marked(request: pytest.FixtureRequest) -> None:
     """A case among others that needs Spark asks for the session by a mark."""
     if request.node.get_closest_marker("on_spark"):
         request.getfixturevalue("spark")
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """One real broker of Kafka; tests have topics of their own."""
+    from tests.kafka_broker import Broker, unavailable
+
+    if (reason := unavailable()) is not None:
+        pytest.skip(f"no Kafka here: {reason}")
+    started = Broker(tmp_path_factory.mktemp("kafka")).start()
+    yield started
+    started.kill()

@@ -274,7 +274,6 @@ def test_an_answer_from_the_local_engine(flags: list[str], declared: str) -> Non
     ("address", "hint"),
     [
         ("s3://bucket/trades.parquet", "Spark reads it: say --engine spark"),
-        ("kafka://host:9092/trades", "Spark reads it: say --engine spark"),
         ("table:trades", "Spark reads it: say --engine spark"),
     ],
 )

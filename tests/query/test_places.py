@@ -69,6 +69,7 @@ def meet(written: str, read: str, **kind: bool) -> Meeting | None:
         ("s3://bucket", "s3://bucket/in/*.csv", Meeting.HOLDS),
         ("s3://bucket/in/x.csv", "s3://bucket/in/*.csv", Meeting.MATCHES),
         ("kafka://a:1,b:2/trades", "kafka://b:2,a:1/trades?startingOffsets=earliest", Meeting.SAME),
+        ("kafka://a/trades?sasl.password=x", "kafka://a:9092/trades", Meeting.SAME),
         ("table:Answers", "table:`answers`", Meeting.SAME),
         ("new[1].parquet", ".", Meeting.INSIDE),
         ("data/new[1].parquet", "data/*", Meeting.MATCHES),

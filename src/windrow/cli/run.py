@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ONLY = {
     "local": ("threads", "every", "memory_budget", "once", "rejected"),
-    "spark": ("shards", "memory", "memory_budget", "rate", "json_lines", "once"),
+    "spark": ("shards", "memory", "memory_budget", "rate", "json_lines", "once", "rejected"),
     "hardware": CIRCUIT_NAMES,
 }
 """Options that not all engines have."""
@@ -141,7 +141,8 @@ def _read(file: str | None, text: str | None, bindings: tuple[str, ...], setting
     in_process = settings["engine"] not in ("spark", None)
     queries = read_queries(file, text, bindings, _outputs(settings), in_process=in_process)
     if not settings["engine"]:
-        here = any(source.in_process_only for query in queries for source in query.sources.values())
+        read = [source for query in queries for source in query.sources.values()]
+        here = any(source.in_process_only or source.is_endless for source in read)
         settings["engine"] = "local" if here else "spark"
         _check_engine(settings)
     return queries
@@ -243,7 +244,7 @@ def _is_live(query: Query, settings: dict[str, Any]) -> bool:
     """Whether Spark itself reads or writes: from streams it follows, or to an address of its own."""
     from windrow.sources.addresses import scheme_of
 
-    addressed = [scheme_of(settings[name] or "") for name in ("output", "late")]
+    addressed = [scheme_of(settings[name] or "") for name in ("output", "late", "rejected")]
     followed = any(getattr(source, "is_streaming", False) for source in query.sources.values())
     return settings["engine"] == "spark" and (followed or any(addressed))
 
@@ -266,7 +267,8 @@ def _run_live(query: Query, settings: dict[str, Any], operation: Operation) -> M
         report(metrics)
 
     into = Receiver.of_one(lambda _: None)
-    inner = {"output": settings["output"], "late_output": settings["late"], "once": settings["once"]}
+    places = {"output": settings["output"], "late_output": settings["late"], "rejected_output": settings["rejected"]}
+    inner = {**places, "once": settings["once"]}
     attended = {"attendance": operation.attendance, **_engine_options(settings)}
     asked: dict[str, Any] = {"engine": "spark", "inner": inner, **attended}
     try:

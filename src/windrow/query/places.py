@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _SIGNS = re.compile(r"[*?\[]")
 _BRACES = re.compile(r"\{([^{}]*)\}")
-_KAFKA = re.compile(r"//([^/]+)/(.+)")
+_KAFKA = re.compile(r"//([^/?]+)/([^/?]+)")
 _ONE_STORE = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "wasbs": "wasb"}
 """Schemes that are other words for the same store."""
 
@@ -106,9 +106,9 @@ def places_of(text: str | Path, *, folder: bool = False, written: bool = False) 
         paths = [rest] if written else _expanded(rest)
         found = (one for path in paths for one in places_of(path, folder=True, written=written))
         return tuple(replace(one, text=text) for one in found)
-    if scheme == "kafka" and (named := _KAFKA.fullmatch(rest)):
-        servers = ",".join(sorted(named[1].split(",")))
-        return tuple(Place(text, f"kafka {servers}", PurePosixPath(topic)) for topic in named[2].split(","))
+    if scheme == "kafka" and (named := _KAFKA.match(rest)):
+        servers = ",".join(sorted(one if ":" in one else f"{one}:9092" for one in named[1].split(",")))
+        return (Place(text.partition("?")[0], f"kafka {servers}", PurePosixPath(named[2])),)  # no secret is shown
     if scheme == "table":
         return (Place(text, "table", PurePosixPath(rest.replace("`", "").lower())),)
     if scheme in STORES and scheme != "file":

@@ -55,12 +55,16 @@ def bundled(
     divided = make_divided(plans, How(flush=flush))
     jobs = tuple(_job(plan, one, keys) for plan, one in zip(plans, divided, strict=True))
     readings: dict[Any, list[PreAggregation]] = {}
+    told: set[tuple[int, str]] = set()
     for query, job in enumerate(jobs):
         places: dict[Any, int] = {}
         for place, exchange in enumerate(job.divided.exchanges):
             stream = exchange.stream.name, *exchange.stream.schema.names
             places[stream] = places.get(stream, -1) + 1  # a query that reads a stream twice does so twice
-            lowering = PreAggregation(exchange, place, job.shards, job.divided.own, ((query, place),))
+            to = ((query, place),)
+            is_first = (query, exchange.stream.name) not in told
+            told.add((query, exchange.stream.name))
+            lowering = PreAggregation(exchange, place, job.shards, job.divided.own, to, told=to if is_first else ())
             readings.setdefault((stream, places[stream]), []).append(lowering)
     shared: list[WindowAggregate] = []
     made = [tuple(_sharing(reading, shared) if panes else reading) for reading in readings.values()]
@@ -82,7 +86,8 @@ def _sharing(lowerings: list[PreAggregation], shared: list[WindowAggregate]) -> 
         alike.setdefault((one.stream, one.path, one.route, one.copies, low.shards, sent), []).append(low)
     for same in alike.values():
         own = tuple({one.name: one for low in same for one in low.own}.values())
-        low = replace(same[0], own=own, to=tuple(receiver for low in same for receiver in low.to))
+        to, told = (tuple(one for low in same for one in getattr(low, name)) for name in ("to", "told"))
+        low = replace(same[0], own=own, to=to, told=told)
         common = low.exchange.shared
         if common is None:
             yield low

@@ -38,6 +38,8 @@ from windrow.sharded.partition_tally import PartitionTally
 from windrow.sharded.replication import places
 from windrow.sharded.task_progress import Sighting, Stretches
 from windrow.sharded.wire import bodies_batch, pack
+from windrow.sources.base import Given
+from windrow.sources.rejects import Rejects
 
 FLUSH_BYTES = 64 << 20
 """Partials of a task are sent on when they take more than this, so that many groups do not fill its memory."""
@@ -58,6 +60,8 @@ class PreAggregation:
     """The queries that get what is sent, with the place of the stream in each; the only query there is unless given."""
     shared: int | None = None
     """Which of the shared panes the cells are of."""
+    told: tuple[tuple[int, int], ...] = ()
+    """The queries, as in `to`, that are told of what no row could be made of; each is told once of one stream."""
 
     def note(self, kind: str, wall: float) -> dict[str, Any]:
         """Of every body: for whom it is and what it holds."""
@@ -67,6 +71,11 @@ class PreAggregation:
         """The same body for every shard."""
         return bodies_batch(list(self.shards), [pack(data.to_batches(), data.schema, note)] * len(self.shards))
 
+    def rejected(self, rejects: Rejects) -> pa.RecordBatch:
+        """What no row could be made of, for the shard that counts what a source gave."""
+        note = {**self.note("rejected", time.time()), "to": self.told}
+        return bodies_batch([0], [pack([rejects.batch], rejects.batch.schema, note)])
+
     def report(self, seen: Sighting) -> pa.RecordBatch:
         """What was seen, for every shard."""
         return self.to_all(pa.table({}), {**self.note("seen", seen.wall), "seen": asdict(seen)})
@@ -74,7 +83,7 @@ class PreAggregation:
 
 def bodies_of(
     lowerings: Sequence[PreAggregation],
-    elements: Iterable[pa.RecordBatch | Punctuation],
+    elements: Iterable[Given],
     *,
     order: int = 0,
     numbers: tuple[int, int] | None = None,
@@ -89,6 +98,9 @@ def bodies_of(
         make_known(lowering.own)
     tasks = [Task(lowering, order, numbers) for lowering in lowerings]
     for element in elements:
+        if isinstance(element, Rejects):
+            yield from (lowering.rejected(element) for lowering in lowerings if lowering.told)
+            continue
         for task in tasks:
             yield from task.take(element)
     for task in tasks:

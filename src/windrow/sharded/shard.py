@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,8 +37,9 @@ from windrow.sharded.partition_tally import unlabelled
 from windrow.sharded.pre_aggregate import make_known
 from windrow.sharded.signature import signature
 from windrow.sharded.task_progress import Progress, Sighting
-from windrow.sharded.wire import COUNTS, LATE, RESULT, pack, seal
+from windrow.sharded.wire import COUNTS, LATE, REJECTED, RESULT, pack, seal
 from windrow.sinks.base import fitted
+from windrow.sources.rejects import REJECTS
 
 Merged: TypeAlias = Partials | SharedCells
 """Cells that a window aggregate merges, its own or shared ones."""
@@ -166,6 +167,10 @@ class Shard:
         self.now = max(self.now, note["wall"])
         if note["kind"] == "seen":
             self.sightings[place].append(Sighting.from_json(note["seen"]))
+        elif note["kind"] == "rejected":
+            for batch in batches:
+                self.progress[place].rejected += len(batch)
+                self._give(REJECTED, batch.replace_schema_metadata(None), REJECTS)
         elif note["kind"] == "promises":
             self.promises += [(place, batch.replace_schema_metadata(None)) for batch in batches]
         elif note["kind"] == "early":
@@ -391,4 +396,4 @@ def _metrics_of(stream: Stream, progress: Progress, now: float) -> SourceMetrics
     if partitioned_by(stream.policy):
         partitions = {"partitions": len(progress.partitions), "held_back_by": progress.held_back_by(stream, now)}
     told = progress.rows, high, low, progress.ended, progress.early, disorder.behind, jump
-    return SourceMetrics(*told, **partitions)
+    return SourceMetrics(*told, rejected=progress.rejected, **partitions)

@@ -227,6 +227,8 @@ class Progress(Seen):
     """The number of the row that comes next, where rows have one."""
     settled: int = START
     ended: bool = False
+    rejected: int = 0
+    """Messages that no row could be made of."""
     bound: int = START
     batches: int = 0
     """How many micro-batches there were."""

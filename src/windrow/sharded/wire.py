@@ -31,8 +31,9 @@ _TYPES: dict[str, pa.DataType] = {
     "sources": pa.string(),
 }
 OUTCOMES = pa.schema(_TYPES)
-"""The columns a shard gives: results, with the time of the first of them, and late rows as bodies, then counts."""
-RESULT, LATE, COUNTS = 0, 1, 2
+"""The columns a shard gives: results, with the time of the first of them, late rows and what was rejected as bodies,
+then counts."""
+RESULT, LATE, COUNTS, REJECTED = 0, 1, 2, 3
 
 
 def pack(batches: Iterable[pa.RecordBatch], schema: pa.Schema, note: dict[str, Any] | None = None) -> bytes:

@@ -11,6 +11,7 @@ from windrow.sources.addresses import scheme_of
 
 SINKS: dict[str, str] = {
     **dict.fromkeys(("parquet", "json", "csv"), "windrow.sinks.rolling:open_rolling"),
+    "kafka": "windrow.sinks.kafka.sink:open_kafka",
     "tcp": "windrow.sinks.lines:open_tcp",
     "udp": "windrow.sinks.datagrams.sink:open_udp",
 }

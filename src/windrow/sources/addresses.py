@@ -29,8 +29,9 @@ STORES = ("file", "s3", "s3a", "s3n", "gs", "hdfs", "viewfs", "abfs", "abfss", "
 SPARK = "spark"
 """In place of an opener: only that engine reads it."""
 SCHEMES: dict[str, str] = {
-    **dict.fromkeys(("kafka", *NAMED, *BARE, *FILES, *STORES), SPARK),
+    **dict.fromkeys((*NAMED, *BARE, *FILES, *STORES), SPARK),
     "follow": "windrow.sources.live.follow:open_follow",
+    "kafka": "windrow.sources.kafka.source:open_kafka",
     "tcp": "windrow.sources.live.tcp:open_tcp",
     "udp": "windrow.sources.datagrams.source:open_udp",
 }

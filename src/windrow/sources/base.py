@@ -191,6 +191,16 @@ def lost_by(reader: Reader) -> int:
     return int(getattr(reader, "lost", 0))
 
 
+def begin_of(reader: Reader, before: Position) -> Position:
+    """Where the element begins that a reader gave last; `before` is where the reader was when it was asked for it.
+
+    Where several partitions are read side by side that alone does not say which of their rows comes first: such a
+    reader has a position of its own for it, `begins`.
+    """
+    begins: Position = getattr(reader, "begins", before)
+    return begins
+
+
 def elements_of(source: Source, position: Position | None = None, *, batch_rows: int = BATCH_ROWS) -> Iterator[Element]:
     """All that a source gives from a position on, however long that takes."""
     reader = source.open(position, batch_rows=batch_rows)

@@ -19,7 +19,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.input.input import Input
 from windrow.semantics.progress.policies import END, START, Punctuation
-from windrow.sources.base import Given, Position, Reader, Sign, lost_by
+from windrow.sources.base import Given, Position, Reader, Sign, begin_of, lost_by
 from windrow.sources.iterables.reader import ReadAhead
 from windrow.sources.rejects import Rejects
 
@@ -82,6 +82,7 @@ class Reading:
             elif len(element) <= self.done:
                 self.start, self.done = self.reader.position, self.done - len(element)
             else:
+                self.start = begin_of(self.reader, self.start)
                 self.waiting = element.slice(self.done) if self.done else element
                 self.places = np.empty(0, np.int64)
         return True
@@ -122,6 +123,8 @@ class ReadAheadReader:
     def __init__(self, reader: Reader, depth: int = 2) -> None:
         self.reader = reader
         self.position: Position = reader.position
+        self.begins: Position = reader.position
+        """Where the element begins that was given last."""
         self.depth = depth
         self.ahead: ReadAhead | None = None
 
@@ -131,12 +134,12 @@ class ReadAheadReader:
 
     def poll(self, timeout: float | None = None) -> Given | Sign:
         if self.ahead is None:
-            self.ahead = ReadAhead(self._pairs(), rows=self.depth, others=self.depth)
+            self.ahead = ReadAhead(self._read(), rows=self.depth, others=self.depth)
         taken = self.ahead.take(1, 0.0, timeout)
         if isinstance(taken, Sign):
             return taken
         element: Given
-        element, self.position = taken[0]
+        element, self.begins, self.position = taken[0]
         return element
 
     def close(self) -> None:
@@ -145,11 +148,14 @@ class ReadAheadReader:
         else:
             self.ahead.stop()
 
-    def _pairs(self) -> Iterator[tuple[Given, Position]]:
+    def _read(self) -> Iterator[tuple[Given, Position, Position]]:
         """What the thread reads; it closes what it reads, because nobody else may do that meanwhile."""
         try:
+            before = self.reader.position
             while not isinstance(element := self.reader.poll(), Sign):
-                yield element, self.reader.position
+                behind = self.reader.position
+                yield element, begin_of(self.reader, before), behind
+                before = behind
         finally:
             self.reader.close()
 

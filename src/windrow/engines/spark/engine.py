@@ -9,11 +9,13 @@ from typing import Any
 from windrow.engines.base import Engine
 from windrow.engines.run import Outcome, Receiver, Requests
 from windrow.engines.spark.session.prerequisites import check_packages
+from windrow.engines.watching import WatchedSource
 from windrow.errors import ConfigurationError
 from windrow.physical.costs import calibrated
 from windrow.physical.planner import decided
 from windrow.plan.nodes import Node
 from windrow.sources.base import Source
+from windrow.sources.kafka.source import KafkaSource
 
 
 class SparkEngine(Engine):
@@ -40,6 +42,7 @@ class SparkEngine(Engine):
 
         refuse_unread(sources)
         # Strategies are decided here, because all micro-batches and shards must choose alike.
+        sources = {name: _unwatched(source) for name, source in sources.items()}
         plans = [decided(plan, options.statistics, calibrated()) for plan in plans]
         return run(plans, sources, receiver, replace(options, statistics=None), requests)
 
@@ -54,6 +57,12 @@ def refuse_unread(sources: Mapping[str, Source]) -> None:
                 value=source.describe(),
                 hint="say --engine local, or engine='local': it is read in this process",
             )
+
+
+def _unwatched(source: Source) -> Source:
+    """A topic itself, which Spark reads in other processes and stops by itself."""
+    is_topic = isinstance(source, WatchedSource) and isinstance(source.source, KafkaSource)
+    return source.source if is_topic and isinstance(source, WatchedSource) else source
 
 
 ENGINE = SparkEngine()

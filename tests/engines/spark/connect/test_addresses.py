@@ -10,7 +10,6 @@ import pytest
 from windrow.engines.spark.connect.addresses import Address, address
 from windrow.errors import ConfigurationError, SourceError
 
-SERVERS = {"kafka.bootstrap.servers": "one:9092"}
 PLACES = (
     r" \(one of kafka://host:port/topic, table:name, memory:name, console:, rate:, parquet:/folder, json:/folder, "
     r"csv:/folder, delta:/folder, a path\)"
@@ -20,8 +19,8 @@ PLACES = (
 @pytest.mark.parametrize(
     ("uri", "expected"),
     [
-        ("kafka://one:9092/trades", Address("kafka", "trades", SERVERS)),
-        ("kafka://a:1,b:2/t", Address("kafka", "t", {"kafka.bootstrap.servers": "a:1,b:2"})),
+        ("kafka://one:9092/trades", Address("kafka", "trades")),
+        ("kafka://a:1,b/t?start=latest", Address("kafka", "t", {"start": "latest"})),
         ("table:lake.results", Address("table", "lake.results")),
         ("memory:answers", Address("memory", "answers")),
         ("console:", Address("console")),
@@ -55,7 +54,7 @@ def test_a_folder_is_what_its_files_are(tmp_path: Path) -> None:
         address(str(tmp_path), "source")
 
 
-@pytest.mark.parametrize("uri", ["kafka:trades", "kafka://one/trades", "kafka://one:9092", "kafka://one:9092/a/b"])
+@pytest.mark.parametrize("uri", ["kafka:trades", "kafka://one:9092", "kafka://one:9092/a/b", "kafka:///trades"])
 def test_kafka_needs_servers_and_a_topic(uri: str) -> None:
     pattern = (
         rf"^`source` must name the servers and one topic, got {uri}. "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from windrow.engines.spark.connect.addresses import Address
-from windrow.engines.spark.connect.connectors import as_messages, parsed, reader, writer
+from windrow.engines.spark.connect.connectors import reader, writer
 from windrow.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -99,41 +98,6 @@ def test_the_rate_source(spark: SparkSession) -> None:
     frame = reader(spark, "rate:?rowsPerSecond=10")
     assert (True, ["timestamp", "value"]) == (frame.isStreaming, frame.columns)
     assert ["value"] == reader(spark, "rate:", pa.schema([("value", pa.int64())])).columns
-
-
-def test_messages_are_json_objects(spark: SparkSession) -> None:
-    frame = spark.createDataFrame(pa.Table.from_pylist(ROWS, SCHEMA))
-    messages = as_messages(frame, key="k")
-    assert [("a", {"k": "a", "n": 1, "t": "2024-01-01T12:00:00.000Z"}), (None, {"n": 2})] == [
-        (row["key"], json.loads(row["value"])) for row in messages.collect()
-    ]
-    assert ROWS == parsed(messages, SCHEMA).toArrow().to_pylist()
-
-
-def test_a_message_may_be_one_column(spark: SparkSession) -> None:
-    frame = spark.createDataFrame(pa.Table.from_pylist([{"n": 1, "body": b"\x00\xff"}]))
-    assert [{"value": "1"}] == as_messages(frame, value="n").toArrow().to_pylist()
-    assert [{"key": "1", "value": b"\x00\xff"}] == as_messages(frame, value="body", key="n").toArrow().to_pylist()
-
-
-@pytest.mark.parametrize("option", ["value", "key"])
-def test_a_message_of_a_column_that_is_not_there(spark: SparkSession, option: str) -> None:
-    frame = spark.range(1)
-    with pytest.raises(
-        ConfigurationError, match=rf"^`{option}` must be a column of the result \(one of id\), got price.$"
-    ):
-        as_messages(frame, **{option: "price"})
-
-
-def test_kafka_needs_columns(spark: SparkSession) -> None:
-    pattern = (
-        r"^`source` must have declared columns, because messages do not name theirs, got kafka topic t. Hint: declare "
-        r"them in CREATE STREAM, or set value = 'raw' for the columns of Kafka itself.$"
-    )
-    with pytest.raises(ConfigurationError, match=pattern):
-        reader(spark, "kafka://one:9092/t")
-    with pytest.raises(ConfigurationError, match=r"^`value` must be known \(one of json, raw\), got avro.$"):
-        reader(spark, "kafka://one:9092/t?value=avro", SCHEMA)
 
 
 @pytest.mark.parametrize("uri", ["memory:x", "console:"])

@@ -99,7 +99,8 @@ EXPECTED: dict[str, tuple[type[WindrowError], str]] = {
     "disk full in Python": (ConfigurationError, DISK),
     "no kafka": (
         ConfigurationError,
-        "`kafka` is not part of this Spark. Hint: start Spark with the package "
+        "`kafka` is not part of this Spark. Hint: give the address, FROM 'kafka://host:9092/topic', which needs no "
+        "package of Spark's; for a DataFrame of your own start Spark with "
         f"org.apache.spark:spark-sql-kafka-0-10_2.13:{version('pyspark')} in spark.jars.packages, or with {SUBMIT}.",
     ),
     "no delta": (

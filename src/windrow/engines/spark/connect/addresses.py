@@ -1,6 +1,6 @@
 """Where Spark reads and writes, as users write it: `kafka://host:9092/trades`, `table:results`, `out.parquet`.
 
-Options of Spark's follow after a question mark: `kafka://host:9092/trades?startingOffsets=earliest`.
+Options of Spark's follow after a question mark: `table:results?maxBytesPerTrigger=1g`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from urllib.parse import parse_qsl
 from windrow.errors import ConfigurationError
 from windrow.sources.addresses import BARE, FILES, NAMED, STORES, own_path, parts_of
 from windrow.sources.files.paths import FileKind, find_files, kind_of
+from windrow.sources.kafka.address import READING, SPARK_READING, WRITING, read_address
 
 _FORMATS = {FileKind.PARQUET: "parquet", FileKind.CSV: "csv", FileKind.TSV: "csv", FileKind.JSON: "json"}
 _OPTIONS = re.compile(r"\?((?:[A-Za-z][\w.]*=[^&]*)(?:&[A-Za-z][\w.]*=[^&]*)*)$")
-_KAFKA = re.compile(r"//([^/\s]+:\d+)/([^/\s]+)")
 SPELLINGS = (
     "kafka://host:port/topic",
     *(f"{name}:name" for name in NAMED),
@@ -46,6 +46,9 @@ def address(uri: str, parameter: str) -> Address:
     Address(format='rate', target='', options={'rowsPerSecond': '5'})
     """
     parts = parts_of(uri)
+    if parts and parts[0] == "kafka":
+        found = read_address(uri, parameter, (*READING, *WRITING, *SPARK_READING))
+        return Address("kafka", found.topic, dict(found.options))
     asked = _OPTIONS.search(uri) if parts else None
     if asked is not None:
         plain = address(uri[: asked.start()], parameter)
@@ -53,8 +56,6 @@ def address(uri: str, parameter: str) -> Address:
     if parts is None or parts[0] in STORES:
         return _path(uri, parameter)
     scheme, rest = parts
-    if scheme == "kafka":
-        return _kafka(uri, rest, parameter)
     if scheme in FILES or scheme in NAMED:
         if not rest.strip("/ "):
             what, example = ("a name", "results") if scheme in NAMED else ("a folder", "/data/results")
@@ -79,18 +80,6 @@ def split(uri: str) -> tuple[str, str]:
     """
     parts = parts_of(uri)
     return (parts[0], _OPTIONS.sub("", parts[1])) if parts else ("", uri)
-
-
-def _kafka(uri: str, rest: str, parameter: str) -> Address:
-    found = _KAFKA.fullmatch(rest)
-    if found is None:
-        raise ConfigurationError(
-            "must name the servers and one topic",
-            parameter=parameter,
-            value=uri,
-            hint="write kafka://host:9092/topic, with commas between several servers",
-        )
-    return Address("kafka", found[2], {"kafka.bootstrap.servers": found[1]})
 
 
 def _path(text: str, parameter: str) -> Address:

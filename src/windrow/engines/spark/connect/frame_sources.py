@@ -72,7 +72,7 @@ def open_frame(frame: DataFrame, *, name: str, schema: pa.Schema | None = None) 
 
 def open_uri(uri: str, *, name: str, schema: pa.Schema | None = None) -> FrameSource:
     """The source for an address that Spark reads, such as `kafka://host:9092/topic`, as a stream."""
-    check_source(uri, schema)  # before Spark starts
+    check_source(uri)  # before Spark starts
     with clear_words():
         frame = reader(embedded(), uri, schema)
         return replace(open_frame(frame, name=name, schema=schema), origin=uri)

@@ -15,6 +15,7 @@ from windrow.durable.temporary_folders import temporary_folder
 from windrow.engines.base import INNER
 from windrow.engines.spark.connect.end_of_stream import check_closing, end_class
 from windrow.engines.spark.connect.frame_sources import FrameSource
+from windrow.engines.spark.connect.kafka_topics import Topic, topic_class
 from windrow.engines.spark.connect.replay import Replay, replay_class
 from windrow.engines.spark.query.native_panes import native_panes, why_not_native
 from windrow.engines.spark.query.processor import ShardProcessor
@@ -30,10 +31,12 @@ from windrow.plan.nodes import Node, Stream, walk
 from windrow.sharded.bundle import Bundle, Reading, bundled
 from windrow.sharded.pre_aggregate import PreAggregation, bodies_of
 from windrow.sharded.shard import Job
-from windrow.sharded.wire import BODIES, COUNTED, LATE, OUTCOMES, RESULT, batches_of, unsealed
+from windrow.sharded.wire import BODIES, COUNTED, LATE, OUTCOMES, REJECTED, RESULT, batches_of, unsealed
 from windrow.sinks.base import fitted
-from windrow.sources.base import Element, Source
+from windrow.sources.base import Element, Given, Source
 from windrow.sources.files.file_source import FileSource
+from windrow.sources.kafka.source import KafkaSource
+from windrow.sources.rejects import REJECTS
 from windrow.sources.replayed.spans import RowSpan
 from windrow.sources.replayed.spool import spooled
 
@@ -90,6 +93,11 @@ class Frames:
             )
         return self._decoded(LATE, self.job.late)
 
+    @property
+    def rejected(self) -> DataFrame:
+        """What no row could be made of, by the columns of `REJECTS`."""
+        return self._decoded(REJECTED, REJECTS)
+
     def _decoded(self, kind: int, schema: pa.Schema) -> DataFrame:
         def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             settle()
@@ -129,6 +137,11 @@ def frames(
     return [Frames(bundle, outcomes, query) for query in range(len(plans))]
 
 
+def goes_on(source: Source) -> bool:
+    """Whether it ends only when it is closed."""
+    return isinstance(source, (FrameSource, KafkaSource))
+
+
 def is_static(source: Source) -> bool:
     return isinstance(source, FrameSource) and not source.is_streaming
 
@@ -153,6 +166,9 @@ def _lows(
         rest = tuple(low for low in reading if low not in native)
         if rest:
             yield source.frame.select(*map(named, columns)).mapInArrow(_mapping(rest), BODIES)
+        return
+    if isinstance(source, KafkaSource):
+        yield _read_topic(spark, reading, source.select(columns), settings)
         return
     if isinstance(source, FileSource):  # workers may have been started in another folder
         source = replace(source, files=tuple(path.absolute() for path in source.files))
@@ -186,6 +202,19 @@ def _replayed(spark: SparkSession, reading: Reading, source: Source, settings: S
     partitions = settings.partitions or len(shard_keys_of(spark))
     replay = Replay(source, work, settings.batch_rows, partitions, settings.rate)
     spark.dataSource.register(replay_class(name, BODIES, replay))
+    return spark.readStream.format(name).load()
+
+
+def _read_topic(spark: SparkSession, reading: Reading, source: KafkaSource, settings: Settings) -> DataFrame:
+    """The same, of a topic; a task for each partition."""
+
+    def work(elements: Iterator[Given], order: int, ends: bool) -> Iterator[pa.RecordBatch]:
+        settle()
+        return bodies_of(reading, elements, order=order, ends=ends)
+
+    name = f"windrow_kafka_{uuid4().hex}"
+    topic = Topic(source, work, closes=settings.close or source.address.ends)
+    spark.dataSource.register(topic_class(name, BODIES, topic))
     return spark.readStream.format(name).load()
 
 

@@ -17,10 +17,11 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 from windrow.durable.folder_lock import CheckpointLock, unusable
 from windrow.durable.manifests import SPARK_MANIFEST, damaged, holds_a_run, read_manifest, refuse_other_engine
-from windrow.durable.sealed_files import Damaged, write_json
+from windrow.durable.sealed_files import Damaged, read_json, write_json
 from windrow.durable.temporary_folders import temporary_folder
 from windrow.engines.spark.query.frames import Frames
 from windrow.engines.spark.running.logs import SINK, check_logs, last, places_of, relocate
@@ -34,7 +35,7 @@ from windrow.sources.files.file_source import FileSource, last_place, refuse_cha
 
 METRICS = "metrics.json"
 """What was counted up to the last micro-batch, for a run that is restored and finds nothing left to do."""
-SPARK, LATE_CHECKPOINT = "spark", "late"
+SPARK, LATE_CHECKPOINT, REJECTED_CHECKPOINT = "spark", "late", "rejected"
 GIVEN = "given"
 
 
@@ -95,14 +96,16 @@ def _inspect(folder: Path, restore: bool) -> None:
     with whole(folder):
         if not (folder / SPARK_MANIFEST).exists():
             refuse_other_engine(folder, spark=True)
-            remains = [name for name in (SPARK, LATE_CHECKPOINT, GIVEN) if (folder / name).exists()]
+            known = (SPARK, LATE_CHECKPOINT, REJECTED_CHECKPOINT, GIVEN)
+            remains = [name for name in known if (folder / name).exists()]
             if remains:  # which are not known to be of this query
                 raise Damaged(folder / SPARK_MANIFEST, f"is missing where {folder / remains[0]} is there")
             return
         if not restore:
             raise holds_a_run(folder)
         has_ledger = read_manifest(folder / SPARK_MANIFEST, VERSION).get("ledger", False)
-        for name, given in ((SPARK, folder / GIVEN if has_ledger else None), (LATE_CHECKPOINT, None)):
+        ledger = folder / GIVEN if has_ledger else None
+        for name, given in ((SPARK, ledger), (LATE_CHECKPOINT, None), (REJECTED_CHECKPOINT, None)):
             check_logs(folder / name, given)
             relocate(folder / name)
 
@@ -135,6 +138,15 @@ def claim(folder: Path, made: Frames, sources: Mapping[str, Source], *, ledger: 
             value=str(folder),
             hint="go on with the same kind of output, or begin with an empty checkpoint folder",
         )
+
+
+def transaction_name(checkpoint: Path) -> str:
+    """Under which name the query with this checkpoint makes transactions, whoever runs it: made up once, and kept."""
+    path = checkpoint.parent / f"{checkpoint.name}.transactions.json"
+    with whole(checkpoint.parent):
+        if not path.exists():
+            write_json(path, {"name": f"windrow-{uuid4().hex}"})
+        return str(read_json(path)["name"])
 
 
 def _has_ended(folder: Path, streams: int) -> bool:

@@ -50,6 +50,7 @@ def metrics_of(progress: Mapping[str, Any] | Any, query: int = 0) -> Metrics:
         rows_in=rows,
         rows_used=rows - counts["late"] - counts["early"] - counts["filtered"],
         rows_late=counts["late"],
+        rows_rejected=sum(source.rejected for source in sources.values()),
         rows_filtered=counts["filtered"],
         rows_early=counts["early"],
         rows_lost=counts["lost"],

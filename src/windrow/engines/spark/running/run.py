@@ -20,13 +20,16 @@ from windrow.engines.base import INNER, within
 from windrow.engines.run import Outcome, Receiver, Requests
 from windrow.engines.spark.connect.connectors import Output, writer
 from windrow.engines.spark.connect.frame_sources import FrameSource
-from windrow.engines.spark.query.frames import Frames, Settings, frames, is_static
+from windrow.engines.spark.connect.kafka_messages import NAME
+from windrow.engines.spark.query.frames import Frames, Settings, frames, goes_on, is_static
 from windrow.engines.spark.running.checkpoint import (
     LATE_CHECKPOINT,
     METRICS,
+    REJECTED_CHECKPOINT,
     SPARK,
     check_output,
     claim,
+    transaction_name,
     whole,
     working_folder,
 )
@@ -42,8 +45,9 @@ from windrow.pipeline.memory import bytes_of
 from windrow.pipeline.metrics import Metrics
 from windrow.plan.checks.nodes import gives_early
 from windrow.plan.nodes import Node, Stream, walk
-from windrow.sharded.wire import COUNTED, COUNTS, LATE, RESULT
+from windrow.sharded.wire import COUNTED, COUNTS, LATE, REJECTED, RESULT
 from windrow.sources.base import Source
+from windrow.sources.kafka.source import KafkaSource, check_client
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -66,6 +70,7 @@ class SparkOptions(Settings):
     output: str | None = field(default=None, metadata=INNER)
     """An address that Spark itself writes results to; they are not handed over then."""
     late_output: str | None = field(default=None, metadata=INNER)
+    rejected_output: str | None = field(default=None, metadata=INNER)
     once: bool = field(default=False, metadata=INNER)
     """Whether what goes to an address ends when what is there now has been read."""
 
@@ -86,6 +91,8 @@ class SparkOptions(Settings):
 
 def session_of(sources: Mapping[str, Source], options: SparkOptions) -> SparkSession:
     """The session that the query's DataFrames live in, else the one given, else an embedded one."""
+    if any(isinstance(source, KafkaSource) for source in sources.values()):
+        check_client()
     theirs = (source.frame.sparkSession for source in sources.values() if isinstance(source, FrameSource))
     spark = next(theirs, options.spark)
     if spark is None:
@@ -133,7 +140,7 @@ def _run(
 
         def work() -> list[Metrics]:
             made = frames(spark, plans, sources, settings)
-            framed = any(isinstance(source, FrameSource) for source in sources.values())
+            framed = any(map(goes_on, sources.values()))
             if options.output is not None:
                 (plan,) = plans
                 now = options.once or not framed
@@ -164,6 +171,8 @@ def _started(
     outputs = [(writer(made.results, options.output, early=early), folder / SPARK)]
     if options.late_output is not None:
         outputs.append((writer(made.late, options.late_output), folder / LATE_CHECKPOINT))
+    if options.rejected_output is not None:
+        outputs.append((writer(made.rejected, options.rejected_output), folder / REJECTED_CHECKPOINT))
     for output, checkpoint in outputs:
         if output.folder is not None:
             check_output(output.folder, checkpoint)
@@ -173,6 +182,8 @@ def _started(
 
 def _start(output: Output, checkpoint: Path, *, now: bool) -> StreamingQuery:
     prepared = output.writer.option("checkpointLocation", str(checkpoint))
+    if output.place.format == "kafka":
+        prepared = prepared.option(NAME, transaction_name(checkpoint))
     return replace(output, writer=prepared.trigger(availableNow=True) if now else prepared).start()
 
 
@@ -193,7 +204,11 @@ def _watched(
 
 def _deliveries(receiver: Receiver, query: int) -> dict[int, Deliver]:
     on_late = receiver.on_late
-    return {RESULT: partial(receiver.on_result, query), LATE: partial(on_late, query) if on_late else lambda _: None}
+    return {
+        RESULT: partial(receiver.on_result, query),
+        LATE: partial(on_late, query) if on_late else lambda _: None,
+        REJECTED: receiver.on_reject or (lambda _: None),
+    }
 
 
 def _whole(made: Sequence[Frames], deliveries: Sequence[Mapping[int, Deliver]]) -> list[Metrics]:

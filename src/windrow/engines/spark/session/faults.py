@@ -165,7 +165,8 @@ def _no_kafka(_: Match) -> WindrowError:
     return ConfigurationError(
         "is not part of this Spark",
         parameter="kafka",
-        hint=f"start Spark with the package org.apache.spark:spark-sql-kafka-0-10_2.13:{version('pyspark')} in "
+        hint="give the address, FROM 'kafka://host:9092/topic', which needs no package of Spark's; for a DataFrame of "
+        f"your own start Spark with org.apache.spark:spark-sql-kafka-0-10_2.13:{version('pyspark')} in "
         f"spark.jars.packages, or with {_SUBMIT}",
     )
 

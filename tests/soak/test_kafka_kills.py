@@ -1,0 +1,121 @@
+"""From topics to topics, killed at random moments and gone on with: nothing is lost, nothing comes twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import windrow as wr
+from tests.kafka_broker import Broker
+from tests.soak.kafka_victim import SLACK, TEXT
+
+pytestmark = [pytest.mark.soak]
+ROOT = Path(__file__).parents[2]
+PATIENCE = 300.0
+LIVES = {"local": (20, 60_000, (0.8, 2.2)), "spark": (10, 60_000, (6.0, 16.0))}
+"""Kills, messages, and seconds after which a life ends."""
+
+
+@pytest.mark.parametrize("engine", LIVES)
+def test_killed_again_and_again_all_is_given_once(broker: Broker, engine: str, tmp_path: Path) -> None:
+    chance = random.Random(engine)
+    kills, messages, (least, most) = LIVES[engine]
+    trades, results, rejects = broker.topic(4), broker.topic(2), broker.topic()
+    rows, bad = _send(broker, trades, messages, chance)
+    limit = "?maxOffsetsPerTrigger=2000"
+    addresses = {
+        "trades": f"kafka://{broker.servers}/{trades}{limit}",
+        "results": f"kafka://{broker.servers}/{results}?delivery=exactly-once&key=symbol",
+        "rejects": f"kafka://{broker.servers}/{rejects}?delivery=exactly-once",
+    }
+    (tmp_path / "addresses.json").write_text(json.dumps(addresses))
+    done = 0
+    for number in range(kills):
+        if _live(engine, tmp_path, chance.uniform(least, most)):
+            break
+        done += 1
+        if number == kills // 2:
+            broker.kill()
+            broker.start()
+    assert done >= kills // 2, f"all was done after {done} kills"
+    print(f"{engine}: {done} kills")
+    assert _live(engine, tmp_path, PATIENCE)
+    given = [message.value() for message in broker.read(results)]
+    expected = _expected(rows, whole=engine == "local")
+    assert expected == Counter(map(_plain, given))
+    told = [json.loads(message.value()) for message in broker.read(rejects)]
+    assert bad == Counter((one["partition"], one["offset"]) for one in told)
+
+
+def _send(broker: Broker, topic: str, messages: int, chance: random.Random) -> tuple[list[dict[str, Any]], Any]:
+    rows, bad = list[dict[str, Any]](), Counter[tuple[int, int]]()
+    for partition in range(4):
+        sent: list[bytes | None] = []
+        for place in range(messages // 4):
+            if chance.random() < 0.01:
+                bad[partition, len(sent)] += 1
+                sent.append(chance.choice([None, b"", b"nonsense"]))
+                continue
+            second = place * 0.05 + chance.uniform(0, 3) + 20 * partition
+            time = f"2024-08-09T{int(second) // 3600:02}:{int(second) // 60 % 60:02}:{second % 60:09.6f}Z"
+            rows.append({"symbol": f"s{chance.randrange(6)}", "price": chance.randrange(100), "ts": time})
+            sent.append(json.dumps(rows[-1]).encode())
+        broker.send(topic, sent, partition)
+    return rows, bad
+
+
+def _expected(rows: list[dict[str, Any]], *, whole: bool) -> Counter[str]:
+    """The windows that have closed: all of them where the stream was closed."""
+    import pyarrow as pa
+
+    from windrow.sources.conform import conform
+
+    kinds: dict[str, pa.DataType] = {"symbol": pa.string(), "price": pa.int32(), "ts": pa.timestamp("us", "UTC")}
+    raw = pa.Table.from_pylist(rows).combine_chunks().to_batches()[0]
+    data = conform(raw.select(list(kinds)), pa.schema(kinds), "the test")
+    table = wr.sql(TEXT.format(address="x.parquet", slack=SLACK), trades=pa.Table.from_batches([data])).collect(
+        engine="local"
+    )
+    bound = max(data["ts"].to_pylist()).timestamp() - SLACK
+    kept = [row for row in table.to_pylist() if whole or row["window_end"].timestamp() <= bound]
+    assert kept
+    return Counter(json.dumps([row["symbol"], row["n"], row["total"], row["high"]]) for row in kept)
+
+
+def _plain(value: bytes) -> str:
+    row = json.loads(value)
+    return json.dumps([row["symbol"], row["n"], row["total"], row["high"]])
+
+
+def _live(engine: str, folder: Path, seconds: float) -> bool:
+    """One life; whether it came to its end."""
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+    log = (folder / "log").open("ab")
+    life = subprocess.Popen(
+        [sys.executable, "-m", "tests.soak.kafka_victim", engine, str(folder)],
+        cwd=ROOT,
+        env=environment,
+        stdout=log,
+        stderr=log,
+        start_new_session=True,
+    )
+    log.close()
+    until = time.monotonic() + seconds
+    while life.poll() is None and time.monotonic() < until:
+        time.sleep(0.02)
+    ended = life.poll()
+    os.killpg(life.pid, signal.SIGKILL) if ended is None else None
+    life.wait()
+    if ended not in (None, 0) or (ended is None and seconds == PATIENCE):
+        raise AssertionError((folder / "log").read_text()[-3000:])
+    return ended == 0
