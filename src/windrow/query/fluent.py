@@ -40,12 +40,13 @@ from windrow.plan.nodes import (
 )
 from windrow.plan.types.expressions import column_type
 from windrow.query.joining import Joins, fresh_names
-from windrow.query.opening import open_data, timed, watermark_slack
+from windrow.query.opening import by_partition, open_data, timed, watermark_slack
 from windrow.query.running import Result, batches, begin, explain_on, gather
 from windrow.query.settings import WindowSettings
 from windrow.semantics.progress.policies import AtEnd, External, Idle, Ordered, Policy, Slack, SlackRows
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
 from windrow.semantics.windows.kinds import Align, Window
+from windrow.sources.addresses import without_secrets
 
 if TYPE_CHECKING:
     import pandas
@@ -83,19 +84,20 @@ def stream(
         if value is not None and not isinstance(value, kind):
             hint = "name='trades'" if kind is str else "schema=pa.schema([('time', pa.int64())])"
             raise QueryError(f"must be a {kind.__name__}", parameter=parameter, value=value, hint=hint)
-    path = str(data) if isinstance(data, (str, Path)) else None
+    path = without_secrets(str(data)) if isinstance(data, (str, Path)) else None
     name = name or _name_from(path)
     source = open_data(data, name=name, schema=schema)
     progress = progress or watermark_slack(source, time)
     waits = idle if idle is None or isinstance(idle, Idle) else make_idle(idle)
     node = Stream(name, source.schema, time, progress or AtEnd(), waits, path)
+    source, node = by_partition(source, node)
     shape_of(node)
     return Query(node, {name: timed(source, time)})
 
 
 def _name_from(path: str | None) -> str:
     """A stream is named after its file, where that makes a name."""
-    stem = re.sub(r"\W+", "_", Path(path).name.split(".")[0]).strip("_") if path else ""
+    stem = re.sub(r"\W+", "_", Path(path.partition("?")[0]).name.split(".")[0]).strip("_") if path else ""
     return stem if stem and not stem[0].isdigit() else "stream"
 
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow.semantics.progress.policies import Slack
+from windrow.semantics.progress.policies import Ordered, Slack
 from windrow.semantics.scalars.amounts import Amount
 from windrow.sources.addresses import SPARK, opener_of, scheme_of
 
 if TYPE_CHECKING:
+    from windrow.plan.nodes import Stream
     from windrow.sources.base import Source
 
 
@@ -33,6 +34,15 @@ def open_data(data: Any, *, name: str, schema: pa.Schema | None = None, in_proce
     from windrow.sources import open_source
 
     return open_source(data, name=name, schema=schema)
+
+
+def by_partition(source: Source, stream: Stream) -> tuple[Source, Stream]:
+    """A stream whose rows have an order in each partition goes by these, unless its policy names others."""
+    column, policy = source.partition_column, stream.policy
+    if column is None or not isinstance(policy, (Ordered, Slack)) or policy.per not in ((), (column,)):
+        return source, stream
+    told = source.by_partition()
+    return told, replace(stream, schema=told.schema, policy=replace(policy, per=(column,)))
 
 
 def timed(source: Source, time: str) -> Source:

@@ -13,9 +13,9 @@ from windrow.errors import QueryError
 from windrow.plan.nodes import Node, Stream, walk
 from windrow.plan.types.expressions import near_hint, nearest
 from windrow.query.fluent import Query
-from windrow.query.opening import open_data, timed, watermark_slack
+from windrow.query.opening import by_partition, open_data, timed, watermark_slack
 from windrow.semantics.progress.policies import AtEnd
-from windrow.sources.addresses import is_pipe, scheme_of
+from windrow.sources.addresses import is_pipe, scheme_of, without_secrets
 
 if TYPE_CHECKING:
     from windrow.language import StreamDeclaration, StreamNames
@@ -107,9 +107,10 @@ class _Binder:
                 parameter=declaration.name,
                 hint=f"say FROM 'path', or give it as sql(text, {declaration.name}=data)",
             )
-        schema = self._open(declaration.name, data, declaration.columns).schema
-        origin = str(data) if isinstance(data, (str, Path)) else None
-        return declaration.stream(schema, origin)
+        source = self._open(declaration.name, data, declaration.columns)
+        origin = without_secrets(str(data)) if isinstance(data, (str, Path)) else None
+        self.sources[declaration.name], stream = by_partition(source, declaration.stream(source.schema, origin))
+        return stream
 
     def _data(self, name: str, path: str | None = None) -> Any:
         """What was given under a name."""
@@ -130,7 +131,7 @@ class _Binder:
             if name not in self.sources and self._data(name) is not None:
                 self._open(name, self._data(name), node.schema)
             if name in self.sources:
-                self.sources[name] = timed(self.sources[name], node.time)
+                self.sources[name], _ = by_partition(timed(self.sources[name], node.time), node)
         return {name: source for name, source in self.sources.items() if name in streams}
 
 

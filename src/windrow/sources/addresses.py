@@ -67,6 +67,18 @@ def options_of(address: str) -> tuple[str, dict[str, str]]:
     return plain, dict(parse_qsl(options, keep_blank_values=True, separator="&"))
 
 
+_SECRET = re.compile(r"((?:^|[?&])[^=&?]*(?:password|secret|jaas|\.key)[^=&?]*=)(?!env:)[^&]*", re.IGNORECASE)
+
+
+def without_secrets(address: str) -> str:
+    """An address as it may be shown.
+
+    >>> without_secrets("kafka://h/t?sasl.password=x&start=latest")
+    'kafka://h/t?sasl.password=...&start=latest'
+    """
+    return _SECRET.sub(r"\1...", address)
+
+
 def known_options(address: str, options: Mapping[str, str], known: Iterable[str], parameter: str) -> None:
     """Refuse an option that whoever opens the address does not have: it would change nothing."""
     for name in options:

@@ -100,6 +100,15 @@ class Source(ABC):
         """Whether it is read where it is opened, and no other engine can."""
         return False
 
+    @property
+    def partition_column(self) -> str | None:
+        """The column that says which partition a row is of, where each of them has an order of its own."""
+        return None
+
+    def by_partition(self) -> Source:
+        """The same with that column, and with punctuations that tell of partitions when they begin and end."""
+        return self
+
     def until_now(self) -> Source:
         """The same with an end, behind what is there now; a source that does not know that ends when its data does."""
         return self

@@ -17,7 +17,7 @@ from typing import Any
 from windrow.errors import ConfigurationError, DataError
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.semantics.scalars.moments import microseconds, parse_moment
-from windrow.sources.addresses import known_options, options_of
+from windrow.sources.addresses import known_options, options_of, without_secrets
 
 EARLIEST, LATEST = "earliest", "latest"
 READING = ("start", "until", "value", "format", "schema", "registry", "expired", "patience")
@@ -34,7 +34,6 @@ SPARK_READING = (
 PATIENCE = 600.0
 """Seconds without a broker after which one gives up, unless the address says otherwise."""
 _ADDRESS = re.compile(r"kafka://([^/?\s]+)/([A-Za-z0-9._-]+)", re.IGNORECASE)
-_SECRET = re.compile(r"password|secret|jaas|\.key", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -53,9 +52,8 @@ class KafkaAddress:
     @property
     def shown(self) -> str:
         """For messages: no secret is in it."""
-        given = {**self.options, **{name: "..." if _SECRET.search(name) else v for name, v in self.settings.items()}}
-        options = "&".join(f"{name}={value}" for name, value in given.items())
-        return f"{self.text}?{options}" if options else self.text
+        options = "&".join(f"{name}={value}" for name, value in {**self.options, **self.settings}.items())
+        return without_secrets(f"{self.text}?{options}") if options else self.text
 
     @property
     def start(self) -> str | int | dict[int, int]:
@@ -120,7 +118,8 @@ def read_address(text: str, parameter: str, known: tuple[str, ...]) -> KafkaAddr
         )
     settings = {_plain_name(name): _resolved(name, value) for name, value in given.items() if _is_setting(name)}
     options = {name: value for name, value in given.items() if not _is_setting(name)}
-    known_options(plain, options, known, parameter)
+    unknown = {name: value for name, value in options.items() if name not in known}
+    known_options(plain, unknown, [name for name in known if name not in SPARK_READING], parameter)
     servers = ",".join(one if _has_port(one) else f"{one}:9092" for one in found[1].split(","))
     return KafkaAddress(plain, servers, found[2], options, _client_settings(settings))
 

@@ -16,6 +16,8 @@ from windrow.sources.kafka.decoding import Decoder, decoder, payload_of
 from windrow.sources.kafka.reader import KafkaReader
 from windrow.sources.messages import FORMATS, MessageFormat, message_format
 
+PARTITION = "_partition"
+
 
 @dataclass(frozen=True, eq=False)
 class KafkaSource(Source):
@@ -46,6 +48,16 @@ class KafkaSource(Source):
     def select(self, columns: Sequence[str]) -> KafkaSource:
         schema = narrow(self.schema, columns, self.name)
         return replace(self, schema=schema, decoder=self.decoder.select(schema))
+
+    @property
+    def partition_column(self) -> str:
+        return PARTITION
+
+    def by_partition(self) -> KafkaSource:
+        """With `_partition`, declared or not."""
+        own = pa.field(PARTITION, pa.int32())
+        schema = self.schema if PARTITION in self.schema.names else self.schema.append(own)
+        return replace(self, schema=schema, decoder=self.decoder.select(schema), announces=True)
 
     def until_now(self) -> KafkaSource:
         """With an end behind what is there when reading begins."""
