@@ -45,7 +45,7 @@ class Messages(Protocol):
 
 
 @dataclass(frozen=True)
-class Decoded:
+class DecodedMessages:
     """The rows of some messages, and those that are none; `good` are the places of the rows' messages, None: all."""
 
     batch: pa.RecordBatch
@@ -73,7 +73,7 @@ class Decoder:
         own = [field for field in self.schema if field.name not in METADATA]
         return pa.schema(own or ([] if self.checked is None else [self.checked]))
 
-    def decode(self, messages: Messages) -> Decoded:
+    def decode(self, messages: Messages) -> DecodedMessages:
         """Rows, and what is none."""
         values = messages.values
         bad: dict[int, str] = {}
@@ -92,7 +92,7 @@ class Decoder:
             bad[place if places is None else places[place]] = reason
         return self._joined(messages, batch, bad)
 
-    def _joined(self, messages: Messages, batch: pa.RecordBatch, bad: dict[int, str]) -> Decoded:
+    def _joined(self, messages: Messages, batch: pa.RecordBatch, bad: dict[int, str]) -> DecodedMessages:
         """The columns of the values with those of Kafka's own; a key that is no text makes a message bad, too."""
         total = len(messages.values)
         was_bad = sorted(bad)
@@ -114,7 +114,7 @@ class Decoder:
                 array = own[field.name]
                 columns.append(array if good is None else array.take(pa.array(good, pa.int64())))
         made = pa.RecordBatch.from_arrays(columns, schema=self.schema)
-        return Decoded(made, tuple(sorted(bad.items())), good)
+        return DecodedMessages(made, tuple(sorted(bad.items())), good)
 
 
 def decoder(schema: pa.Schema, form: MessageFormat, source: str) -> Decoder:

@@ -21,8 +21,8 @@ from windrow.sources.kafka.client import LOGGER, library, made, partitions_of, s
 from windrow.sources.kafka.decoding import Decoder
 from windrow.sources.kafka.outages import Connection
 from windrow.sources.kafka.places import Extent, check_offsets, ended_before, expired, extent_of, first_offsets
-from windrow.sources.kafka.state import State
-from windrow.sources.kafka.taken import Places, Taken
+from windrow.sources.kafka.state import ReadState
+from windrow.sources.kafka.taken import Places, TakenMessages
 from windrow.sources.rejects import Reject, Rejects
 
 MOST = 16_384
@@ -81,9 +81,9 @@ class KafkaReader:
         partitions = partitions_of(self.consumer, address, name, self.connection.faults)
         extent = extent_of(self.consumer, address, partitions, name)
         if position is None:
-            self.state = State(first_offsets(self.consumer, address, extent, name))
+            self.state = ReadState(first_offsets(self.consumer, address, extent, name))
         else:
-            self.state = State.at(position, name, address)
+            self.state = ReadState.at(position, name, address)
         offsets = self.state.offsets
         check_offsets(address, name, offsets, extent)
         if self.state.ended and (error := ended_before(name, address, offsets, extent)):
@@ -186,14 +186,14 @@ class KafkaReader:
         if self.ends is not None:
             good = self._before_the_end(good, self.ends)
         if good:
-            self._decode(Taken.of(good, self.address.topic))
+            self._decode(TakenMessages.of(good, self.address.topic))
         for message in faulty:
             self._heed(message)
 
     def _before_the_end(self, messages: Sequence[Any], ends: Mapping[int, int]) -> Sequence[Any]:
         return [message for message in messages if message.offset() < ends.get(message.partition(), 0)]
 
-    def _decode(self, taken: Taken) -> None:
+    def _decode(self, taken: TakenMessages) -> None:
         """Rows, then what is none."""
         for partition, _ in taken.counts:
             self._tell(partition, START)
@@ -217,7 +217,9 @@ class KafkaReader:
             if self.ends is not None and offset >= self.ends[partition]:
                 self._note_end(partition)
 
-    def _not_given(self, taken: Taken, batch: pa.RecordBatch, good: Places | None) -> tuple[pa.RecordBatch, Places]:
+    def _not_given(
+        self, taken: TakenMessages, batch: pa.RecordBatch, good: Places | None
+    ) -> tuple[pa.RecordBatch, Places]:
         """Without the rows that were given before the run was saved."""
         found = np.arange(len(taken.messages)) if good is None else good
         given = self.state.given

@@ -12,7 +12,7 @@ from windrow.sources.kafka.client import LOGGER, library, made, partitions_of, s
 from windrow.sources.kafka.outages import Connection
 from windrow.sources.kafka.places import Extent, check_offsets, committed_extent, expired, first_offsets
 from windrow.sources.kafka.source import KafkaSource
-from windrow.sources.kafka.taken import Taken
+from windrow.sources.kafka.taken import TakenMessages
 from windrow.sources.rejects import Reject, Rejects
 
 MOST = 16_384
@@ -132,7 +132,7 @@ class _SpanReading:
     def _decoded(self, messages: Sequence[Any]) -> Iterator[Given]:
         if not messages:
             return
-        taken = Taken.of(messages, self.source.address.topic)
+        taken = TakenMessages.of(messages, self.source.address.topic)
         decoded = self.source.decoder.decode(taken)
         if decoded.batch.num_rows:
             yield decoded.batch

@@ -18,7 +18,7 @@ from windrow.sources.kafka.address import KafkaAddress
 
 
 @dataclass
-class State:
+class ReadState:
     """Behind all that was made of messages."""
 
     offsets: dict[int, int]
@@ -28,7 +28,7 @@ class State:
     ended: bool = False
 
     @staticmethod
-    def at(position: Position, name: str, address: KafkaAddress) -> State:
+    def at(position: Position, name: str, address: KafkaAddress) -> ReadState:
         """As it was when it gave this position; one of other data is refused."""
         if "partitions" not in position:
             raise SourceError(
@@ -39,7 +39,7 @@ class State:
             )
         offsets, given = ({int(p): o for p, o in position.get(key, {}).items()} for key in ("partitions", "given"))
         first = [list(pair) for pair in position.get("first", [])]
-        return State(offsets, given, first, position["rows"], bool(position.get("ended")))
+        return ReadState(offsets, given, first, position["rows"], bool(position.get("ended")))
 
     def position(self) -> Position:
         """As small JSON."""

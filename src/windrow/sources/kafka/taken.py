@@ -18,20 +18,20 @@ Places = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True)
-class Taken:
+class TakenMessages:
     """Some messages, as `decoding` asks for them; and up to where they go in each partition."""
 
     messages: Sequence[Any]
     topic: str
 
     @staticmethod
-    def of(messages: Sequence[Any], topic: str) -> Taken:
+    def of(messages: Sequence[Any], topic: str) -> TakenMessages:
         """Messages as they came."""
         places = [message.partition() for message in messages]
         if places.count(places[0]) != len(places):
             order = sorted(range(len(places)), key=places.__getitem__)
             messages = [messages[place] for place in order]
-        return Taken(messages, topic)
+        return TakenMessages(messages, topic)
 
     @cached_property
     def values(self) -> list[bytes | None]:
