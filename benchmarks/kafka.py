@@ -90,8 +90,7 @@ def rows_read(address: str) -> int:
 
 
 def rows_counted(address: str) -> int:
-    result = wr.sql(QUERY.format(address=address)).run(engine="local")
-    return result.wait().rows_in
+    return wr.sql(QUERY.format(address=address)).run(engine="local").metrics.rows_in
 
 
 def main(settings: Settings) -> None:

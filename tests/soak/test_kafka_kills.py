@@ -86,7 +86,7 @@ def _expected(rows: list[dict[str, Any]], *, whole: bool) -> Counter[str]:
     table = wr.sql(TEXT.format(address="x.parquet", slack=SLACK), trades=pa.Table.from_batches([data])).collect(
         engine="local"
     )
-    bound = max(data["ts"].to_pylist()).timestamp() - SLACK
+    bound = max(time.timestamp() for time in data["ts"].to_pylist() if time is not None) - SLACK
     kept = [row for row in table.to_pylist() if whole or row["window_end"].timestamp() <= bound]
     assert kept
     return Counter(json.dumps([row["symbol"], row["n"], row["total"], row["high"]]) for row in kept)

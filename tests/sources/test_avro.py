@@ -27,9 +27,13 @@ FIELDS = [
     {"name": "more", "type": "int"},
 ]
 AVRO = {"type": "record", "name": "trade", "fields": FIELDS}
-SCHEMA = pa.schema(
-    [("ts", pa.timestamp("us", "UTC")), ("symbol", pa.string()), ("price", pa.float64()), ("lacking", pa.int64())]
-)
+COLUMNS: dict[str, pa.DataType] = {
+    "ts": pa.timestamp("us", "UTC"),
+    "symbol": pa.string(),
+    "price": pa.float64(),
+    "lacking": pa.int64(),
+}
+SCHEMA = pa.schema(COLUMNS)
 NOON = datetime(2024, 8, 9, 12, 0, 0, 123456, timezone.utc)
 
 
