@@ -301,7 +301,7 @@ def test_an_outage_is_waited_for(broker: Broker, caplog: Any) -> None:
     assert [2] == [row["t"] for row in flat([reader.poll()])]
     reader.close()
     events = [getattr(record, "event", None) for record in caplog.records if record.name == "windrow"]
-    assert ["source_away", "source_back"] == events
+    assert ["source.away", "source.back"] == events
 
 
 def test_patience_ends(broker: Broker) -> None:

@@ -11,6 +11,7 @@ takes the name over, and from then on the brokers refuse all that a run before i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from logging import WARNING
 from time import monotonic, sleep
 from typing import Any
 from uuid import uuid4
@@ -18,10 +19,11 @@ from uuid import uuid4
 import pyarrow as pa
 
 from windrow.errors import ConfigurationError
+from windrow.events import tell
 from windrow.sinks.base import Saved
 from windrow.sinks.kafka.sink import PARAMETER, KafkaSink
 from windrow.sources.base import Delivery
-from windrow.sources.kafka.client import LOGGER, library, made, partitions_of, refused, settings_of, text_of
+from windrow.sources.kafka.client import library, made, partitions_of, refused, settings_of, text_of
 
 _TRY = 10.0
 """Seconds for one request; what fails for a while is asked again until patience ends."""
@@ -136,12 +138,8 @@ class TransactionalSink(KafkaSink):
                 fault = error.args[0]
                 if fault.fatal() or self.faults.fatal is not None or monotonic() > until:
                     raise self._lost(error) from error
-                LOGGER.warning(
-                    "%s: a transaction is made again (%s)",
-                    self.address.text,
-                    text_of(error),
-                    extra={"event": "transaction_again", "checkpoint": number},
-                )
+                told = f"{self.address.text}: a transaction is made again ({text_of(error)})"
+                tell("output.transaction_again", told, level=WARNING, checkpoint=number)
                 self._patiently(lambda: producer.abort_transaction(_TRY))
         self.settled = number
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from time import monotonic
@@ -11,7 +10,6 @@ from typing import Any
 from windrow.errors import ConfigurationError, SourceError, WindrowError
 from windrow.sources.kafka.address import KafkaAddress
 
-LOGGER = logging.getLogger("windrow")
 ANSWER_SECONDS = 8.0
 """How long a broker may take to answer before a run begins."""
 _OURS = ("enable.auto.commit", "enable.auto.offset.store", "auto.offset.reset", "enable.partition.eof")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from logging import WARNING
 from time import monotonic
 from typing import Any
 
 from windrow.errors import SourceError
+from windrow.events import tell
 from windrow.sources.kafka.address import KafkaAddress
-from windrow.sources.kafka.client import LOGGER, Faults, refused, text_of
+from windrow.sources.kafka.client import Faults, refused, text_of
 
 
 class Connection:
@@ -49,22 +51,14 @@ class Connection:
 
     def _go_away(self, fault: Any) -> None:
         self.since, self.is_up = self.clock(), False
-        LOGGER.warning(
-            "%s: no broker answers (%s); waiting",
-            self.address.text,
-            text_of(fault),
-            extra={"event": "source_away", "source": self.name},
-        )
+        told = f"{self.address.text}: no broker answers ({text_of(fault)}); waiting"
+        tell("source.away", told, level=WARNING, source=self.name)
 
     def _come_back(self) -> None:
         assert self.since is not None
         silence, self.since, self.faults.refused = self.clock() - self.since, None, None
-        LOGGER.warning(
-            "%s: answers again after %.1f s",
-            self.address.text,
-            silence,
-            extra={"event": "source_back", "source": self.name, "seconds": silence},
-        )
+        told = f"{self.address.text}: answers again after {silence:.1f} s"
+        tell("source.back", told, level=WARNING, source=self.name, seconds=round(silence, 1))
 
     def _given_up(self) -> Exception:
         if self.faults.refused is not None:

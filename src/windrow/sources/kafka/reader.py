@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from logging import WARNING
 from time import monotonic
 from typing import Any, Protocol
 
@@ -14,10 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.errors import SourceError
+from windrow.events import tell
 from windrow.semantics.progress.policies import END, START, Punctuation
 from windrow.sources.base import TICK_SECONDS, Given, Position, Sign
 from windrow.sources.kafka.address import KafkaAddress
-from windrow.sources.kafka.client import LOGGER, library, made, partitions_of, settings_of, text_of
+from windrow.sources.kafka.client import library, made, partitions_of, settings_of, text_of
 from windrow.sources.kafka.decoding import Decoder
 from windrow.sources.kafka.outages import Connection
 from windrow.sources.kafka.places import Extent, check_offsets, ended_before, expired, extent_of, first_offsets
@@ -162,12 +164,8 @@ class KafkaReader:
     def _add(self, partitions: Sequence[int]) -> None:
         """New ones are read from their beginning."""
         self.state.offsets.update(dict.fromkeys(partitions, 0))
-        LOGGER.info(
-            "%s: partitions %s are new",
-            self.address.text,
-            ", ".join(map(str, partitions)),
-            extra={"event": "partitions_added", "source": self.source.name, "partitions": list(partitions)},
-        )
+        told = f"{self.address.text}: partitions {', '.join(map(str, partitions))} are new"
+        tell("source.partitions_added", told, source=self.source.name, partitions=list(partitions))
         if self.ends is None:
             self._assign()
 
@@ -244,8 +242,8 @@ class KafkaReader:
                 f"cannot be read any more ({text_of(error)})", parameter=self.source.name, value=self.address.shown
             )
         else:
-            fields = {"event": "source_fault", "source": self.source.name}
-            LOGGER.warning("%s: %s", self.address.text, text_of(error), extra=fields)
+            told = f"{self.address.text}: {text_of(error)}"
+            tell("source.fault", told, level=WARNING, every=10.0, source=self.source.name)
 
     def _note_end(self, partition: int) -> None:
         if self.ends is not None and partition not in self.done and not self.state.first:
@@ -268,13 +266,8 @@ class KafkaReader:
             before = self.state.position()
             self.state.first.clear()
             self.state.move({partition: behind})
-            LOGGER.warning(
-                "%s: messages %d to %d of partition %d expired before they were read",
-                self.address.text,
-                first,
-                behind - 1,
-                partition,
-                extra={"event": "messages_expired", "source": self.source.name, "messages": behind - first},
-            )
+            where = f"messages {first} to {behind - 1} of partition {partition}"
+            told = f"{self.address.text}: {where} expired before they were read"
+            tell("source.expired", told, level=WARNING, source=self.source.name, messages=behind - first)
             reason = f"it expired before it was read, and so did all up to offset {behind - 1}"
             self._reject([Reject(self.address.topic, partition, first, reason, b"")], before)

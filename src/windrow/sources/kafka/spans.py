@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from logging import WARNING
 from typing import Any
 
 from windrow.errors import SourceError
+from windrow.events import tell
 from windrow.sources.base import TICK_SECONDS, Given
-from windrow.sources.kafka.client import LOGGER, library, made, partitions_of, settings_of, text_of
+from windrow.sources.kafka.client import library, made, partitions_of, settings_of, text_of
 from windrow.sources.kafka.outages import Connection
 from windrow.sources.kafka.places import Extent, check_offsets, committed_extent, expired, first_offsets
 from windrow.sources.kafka.source import KafkaSource
@@ -160,7 +162,8 @@ class _SpanReading:
         low = max(wanted, extent.low[partition])
         if not address.goes_on_without_expired:
             raise expired(address, name, {partition: (wanted, low)})
-        LOGGER.warning("%s: messages %d to %d of partition %d expired", address.text, wanted, low - 1, partition)
+        told = f"{address.text}: messages {wanted} to {low - 1} of partition {partition} expired before they were read"
+        tell("source.expired", told, level=WARNING, source=name, messages=low - wanted)
         self.next = low
         self._assign()
         reason = f"it expired before it was read, and so did all up to offset {low - 1}"
