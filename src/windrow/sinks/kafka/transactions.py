@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from logging import WARNING
+from threading import Thread
 from time import monotonic, sleep
 from typing import Any
 from uuid import uuid4
@@ -127,30 +128,40 @@ class TransactionalSink(KafkaSink):
         return None if found[0].offset < 0 else int(found[0].offset)
 
     def give(self, batches: Sequence[pa.RecordBatch], number: int) -> None:
-        """Rows and the mark, in one transaction; one that brokers gave up for a fault of theirs is made again."""
+        """Rows and the mark, in one transaction, made again where brokers gave it up; without rows there is none."""
         package, until = library(), monotonic() + self.patience
-        producer = self._producing()
-        while True:
+        rows = [batch for batch in batches if batch.num_rows]
+        while rows:
             try:
-                self._transact(producer, batches, number)
+                self._transact(self._producing(), rows, number)
                 break
+            except _Hangs as error:
+                if monotonic() > until:
+                    raise self.undelivered(error) from error
+                _abandoned.append(self.producer)  # which may never come back, and must not be waited for
+                self.producer = None
             except package.KafkaException as error:
                 fault = error.args[0]
                 if fault.fatal() or self.faults.fatal is not None or monotonic() > until:
                     raise self._lost(error) from error
                 told = f"{self.address.text}: a transaction is made again ({text_of(error)})"
                 tell("output.transaction_again", told, level=WARNING, checkpoint=number)
-                self._patiently(lambda: producer.abort_transaction(_TRY))
-        self.settled = number
+                self._patiently(lambda: self.producer.abort_transaction(_TRY))
+        if rows:
+            self.settled = number
 
     def _transact(self, producer: Any, batches: Sequence[pa.RecordBatch], number: int) -> None:
         mark = [library().TopicPartition(self.address.topic, 0, number)]
+        until = monotonic() + self.patience
         producer.begin_transaction()
         for batch in batches:
             self.send(batch)
+        # Also because the client never comes back from what follows where it must look for the coordinator first.
+        while producer.flush(1.0) and monotonic() < until:
+            pass
         group = self.marking.consumer_group_metadata()
-        self._asked_again(lambda: producer.send_offsets_to_transaction(mark, group, _TRY))
-        self._asked_again(lambda: producer.commit_transaction(_TRY))
+        self._asked_again(lambda: _in_time(lambda: producer.send_offsets_to_transaction(mark, group, _TRY)))
+        self._asked_again(lambda: _in_time(lambda: producer.commit_transaction(_TRY)))
 
     def _patiently(self, ask: Callable[[], object]) -> None:
         """The same as `_asked_again`, whose failure is the end."""
@@ -187,3 +198,29 @@ class TransactionalSink(KafkaSink):
                 hint="run each query once; give a copy of it a checkpoint folder of its own",
             )
         return self.undelivered(error)
+
+
+class _Hangs(Exception):
+    """The client did not come back in the time that it was given."""
+
+
+_abandoned: list[Any] = []
+
+
+def _in_time(ask: Callable[[], object]) -> None:
+    """Ask in a thread of its own, and no longer than twice the time that the client has for it."""
+    raised: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            ask()
+        except BaseException as error:
+            raised.append(error)
+
+    thread = Thread(target=work, daemon=True, name="windrow-transaction")
+    thread.start()
+    thread.join(2 * _TRY)
+    if thread.is_alive():
+        raise _Hangs("the client does not come back")
+    if raised:
+        raise raised[0]
