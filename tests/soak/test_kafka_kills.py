@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +69,9 @@ def _send(broker: Broker, topic: str, messages: int, chance: random.Random) -> t
                 continue
             second = place * 0.05 + chance.uniform(0, 3) + 20 * partition
             time = f"2024-08-09T{int(second) // 3600:02}:{int(second) // 60 % 60:02}:{second % 60:09.6f}Z"
-            rows.append({"symbol": f"s{chance.randrange(6)}", "price": chance.randrange(100), "ts": time})
-            sent.append(json.dumps(rows[-1]).encode())
+            row = {"symbol": f"s{chance.randrange(6)}", "price": chance.randrange(100), "ts": time}
+            rows.append({**row, "partition": partition, "second": second})
+            sent.append(json.dumps(row).encode())
         broker.send(topic, sent, partition)
     return rows, bad
 
@@ -86,7 +88,9 @@ def _expected(rows: list[dict[str, Any]], *, whole: bool) -> Counter[str]:
     table = wr.sql(TEXT.format(address="x.parquet", slack=SLACK), trades=pa.Table.from_batches([data])).collect(
         engine="local"
     )
-    bound = max(time.timestamp() for time in data["ts"].to_pylist() if time is not None) - SLACK
+    midnight = datetime(2024, 8, 9, tzinfo=timezone.utc).timestamp()
+    furthest = [max(row["second"] for row in rows if row["partition"] == partition) for partition in range(4)]
+    bound = midnight + min(furthest) - SLACK
     kept = [row for row in table.to_pylist() if whole or row["window_end"].timestamp() <= bound]
     assert kept
     return Counter(json.dumps([row["symbol"], row["n"], row["total"], row["high"]]) for row in kept)
