@@ -19,5 +19,5 @@ def whole(saved: Saved) -> pa.Table:
         case Appended():
             return saved.make(0, saved.count)
         case Tracked():
-            return saved.make(np.arange(len(saved)))
+            return saved.hold(np.arange(len(saved))).make(slice(None))
     return saved

@@ -23,14 +23,14 @@ import os, signal, sys
 from windrow.cli import main
 from windrow.engines.local.checkpoint import Checkpoints
 
-kill_at, save, done = int(sys.argv.pop(1)), Checkpoints.save, []
+kill_at, write, done = int(sys.argv.pop(1)), Checkpoints.write, []
 
-def save_then_die(self, *given):
-    done.append(save(self, *given))
+def write_then_die(self, draft):
+    done.append(write(self, draft))
     if len(done) == kill_at:
         os.kill(os.getpid(), signal.SIGKILL)
 
-Checkpoints.save = save_then_die
+Checkpoints.write = write_then_die
 main()
 """
 

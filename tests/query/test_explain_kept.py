@@ -12,7 +12,8 @@ import pytest
 
 import windrow as wr
 from windrow.engines.local import kept_sample
-from windrow.engines.local.run import LocalOptions, Runner
+from windrow.engines.local.options import LocalOptions
+from windrow.engines.local.run import Runner
 from windrow.operators.store import sealing
 from windrow.query import Query
 

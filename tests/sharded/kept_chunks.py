@@ -14,7 +14,7 @@ from tests.saved import whole_tables
 from tests.strategies import comparable
 from windrow.operators.state.changes import Saved, Tracked
 from windrow.sharded import cell_chunks, chunks
-from windrow.sharded.chunks import Key, Known, digest, load, save
+from windrow.sharded.chunks import Key, Known, digest, load, take
 
 TINY: dict[Any, dict[str, Any]] = {
     cell_chunks: {"LEAST_ROWS": 2, "CHUNK_ROWS": 3, "MANY": 0.9, "MOST_PATCHED": 4, "MOST_PATCHES": 2},
@@ -50,17 +50,33 @@ def tiny_chunks() -> Iterator[None]:
 
 def checked_save(state: Callable[[], Mapping[str, Saved]], known: Known, store: Kept) -> Known:
     """A save of what changed, after which the chunks hold all of the state, and no other."""
+    return checked_take(state, known, store)()
+
+
+def checked_take(state: Callable[[], Mapping[str, Saved]], known: Known, store: Kept) -> Callable[[], Known]:
+    """The state taken; what is returned writes it at any later time, and the chunks hold what it was."""
     before = digest(known)
-    now = save(state(), known, store)
-    assert before == digest(known)
-    whole, tables = state(), load(store.chunks.items())
-    assert digest(tables[1]) == digest(now)
-    found, expected = tables[0], whole_tables(whole)
-    assert expected.keys() == found.keys()
-    for name, table in expected.items():
-        assert table.schema == found[name].schema
-        assert _content(table, whole[name]) == _content(found[name], whole[name]), name
-    return now
+    taken = take(state(), known)
+    whole = state()
+    expected = {name: _apart(table) for name, table in whole_tables(whole).items()}
+
+    def write() -> Known:
+        now = taken.write(store)
+        assert before == digest(known)
+        found, read = load(store.chunks.items())
+        assert digest(read) == digest(now)
+        assert expected.keys() == found.keys()
+        for name, table in expected.items():
+            assert table.schema == found[name].schema
+            assert _content(table, whole[name]) == _content(found[name], whole[name]), name
+        return now
+
+    return write
+
+
+def _apart(table: pa.Table) -> pa.Table:
+    """The same values in other memory."""
+    return pa.Table.from_pylist(table.to_pylist(), table.schema)
 
 
 def _content(table: pa.Table, saved: Saved) -> list[Any]:

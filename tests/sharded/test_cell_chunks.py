@@ -24,7 +24,7 @@ from tests.engines.local.answers.test_oracle import (
     last_revisions,
     strategies_for,
 )
-from tests.sharded.kept_chunks import Kept, checked_save, tiny_chunks
+from tests.sharded.kept_chunks import Kept, checked_save, checked_take, tiny_chunks
 from windrow.errors import SumOverflowError
 from windrow.operators.base import Batch
 from windrow.operators.state.changes import Marks
@@ -60,6 +60,7 @@ class Run:
         self.results: list[dict[str, Any]] = []
         self.known: Known = {}
         self.store = Kept()
+        self.writing: Callable[[], Known] = lambda: self.known
         self.pipeline = self._built()
 
     def _built(self) -> Pipeline:
@@ -71,8 +72,15 @@ class Run:
         stages = enumerate(self.pipeline.stages)
         return {f"{i}/{name}": table for i, stage in stages for name, table in stage.operator.state().items()}
 
-    def save(self) -> None:
-        self.known = checked_save(self.tables, self.known, self.store)
+    def save(self, *, later: bool = False) -> None:
+        """With `later`, what is taken now is written when the next save comes."""
+        self.finish()
+        self.writing = checked_take(self.tables, self.known, self.store)
+        if not later:
+            self.finish()
+
+    def finish(self) -> None:
+        self.known, self.writing = self.writing(), lambda: self.known
 
     def restart(self) -> None:
         tables, self.known = load(self.store.chunks.items())
@@ -88,9 +96,10 @@ class Run:
             for source in self.pipeline.inputs:
                 self.pipeline.push(source, piece if isinstance(piece, Punctuation) else Batch.unread(piece))
             if i not in skipped:
-                self.save()
+                self.save(later=i not in restarts)
                 if i in restarts:
                     self.restart()
+        self.finish()
 
 
 def driven(data: st.DataObject, plan: Node, elements: Sequence[Any]) -> list[dict[str, Any]]:

@@ -11,7 +11,8 @@ from unittest import mock
 import windrow as wr
 from tests.soak.queries import BATCH_ROWS
 from tests.strategies import comparable
-from windrow.engines.local.checkpoint import Checkpoints
+from windrow.engines.local.background import BackgroundWriter
+from windrow.engines.local.checkpoint import Checkpoints, Draft
 
 
 class Broken(BaseException):
@@ -22,15 +23,27 @@ class Broken(BaseException):
 def breaking_after(saves: int) -> Iterator[None]:
     """The power goes off as soon as so many checkpoints were written."""
     done: list[Any] = []
-    save = Checkpoints.save
+    write = Checkpoints.write
 
-    def save_and_break(self: Checkpoints, *given: Any) -> Any:
-        done.append(save(self, *given))
+    def write_and_break(self: Checkpoints, draft: Draft) -> Any:
+        done.append(write(self, draft))
         if len(done) == saves:
             raise Broken
         return done[-1]
 
-    with mock.patch.object(Checkpoints, "save", save_and_break), suppress(Broken):
+    with every_checkpoint(), mock.patch.object(Checkpoints, "write", write_and_break), suppress(Broken):
+        yield
+
+
+@contextmanager
+def every_checkpoint() -> Iterator[None]:
+    """None is skipped: each is waited for before the next element."""
+
+    def waits(writer: BackgroundWriter) -> bool:
+        writer.wait()
+        return False
+
+    with mock.patch.object(BackgroundWriter, "is_busy", property(waits)):
         yield
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ONLY = {
     "local": ("threads", "every", "memory_budget", "once", "rejected"),
-    "spark": ("shards", "memory", "memory_budget", "rate", "json_lines", "once", "rejected"),
+    "spark": ("shards", "max_shards", "memory", "memory_budget", "rate", "json_lines", "once", "rejected"),
     "hardware": CIRCUIT_NAMES,
 }
 """Options that not all engines have."""
@@ -37,6 +37,15 @@ RUNNING = ("checkpoint", "batch_rows", "flush", "flush_rows", "flush_windows")
 OPTIONS = {"local": {"every": "checkpoint_every", "memory_budget": "memory"}, "spark": {}}
 """What an engine calls options that have another name here."""
 _COUNT = click.IntRange(min=1, max=2**62 - 1)
+
+
+class _Every(click.ParamType):
+    """A number of rows, or a length of time, which the engine reads."""
+
+    name = "rows or a length of time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return _COUNT.convert(value, param, ctx) if value.strip().lstrip("+-").isdigit() else value
 
 
 @click.command("run")
@@ -67,7 +76,8 @@ _COUNT = click.IntRange(min=1, max=2**62 - 1)
 @click.option("--batch-rows", type=_COUNT, metavar="N", help="Rows a micro-batch; in process, a batch.")
 @click.option("--metrics", metavar="PATH", help="Write the counts of the run as JSON; - is standard output.")
 @click.option("--limit", type=_COUNT, metavar="N", help="Show at most N rows of an answer.")
-@click.option("--shards", type=_COUNT, metavar="N", help="Spark: into how many shards groups go.")
+@click.option("--shards", type=_COUNT, metavar="N", help="Spark: into how many shards groups go; may change later.")
+@click.option("--max-shards", type=_COUNT, metavar="N", help="Spark: how many shards there can ever be.")
 @click.option(
     "--memory-budget",
     metavar="SIZE",
@@ -78,7 +88,7 @@ _COUNT = click.IntRange(min=1, max=2**62 - 1)
 @click.option("--json-lines", metavar="PATH", help="Spark: write the metrics of every micro-batch as JSON lines.")
 @click.option("--once", is_flag=True, help="Stop when what is there now has been read.")
 @click.option("--threads", type=_COUNT, help="In process: threads to use.")
-@click.option("--every", type=_COUNT, metavar="N", help="In process: checkpoint every N rows.")
+@click.option("--every", type=_Every(), metavar="N", help="In process: checkpoint every N rows, or every '10 s'.")
 @click.option(
     "--flush",
     type=click.Choice(["eager", "slow", "lazy"]),

@@ -321,7 +321,7 @@ TABLE: dict[str, tuple[Feature, ...]] = {
         ),
         Feature(
             "checkpoint and restore",
-            local=Yes("every so many rows"),
+            local=Yes("every so many rows, or by the clock"),
             spark=Yes("every micro-batch"),
             hardware=_no_option("checkpoint", "hardware"),
         ),

@@ -47,6 +47,7 @@ _ADDED = (
     *("open_windows", "state_bytes", "rows_stored", "results_waiting", "cells_evicted", "strategies", "elapsed"),
     *("rows_kept", "raw_bytes", "kept_bytes", "spilled_bytes", "spilled_so_far"),
     *("cache_hits", "cache_misses", "datagrams_lost"),
+    *("checkpoints", "checkpoints_skipped"),
 )
 """What adds up over several runs."""
 
@@ -69,7 +70,9 @@ class Metrics:
     memory budget; `spilled_so_far` counts what is not needed there any more, too. Of the blocks that single rows were
     looked up in, `cache_hits` had been read already and `cache_misses` had not. `kept_ratios` says for each column, in
     process, how many times as many bytes it would take as plain numbers. `datagrams_lost` are those that sources know
-    of and did not get.
+    of and did not get. In process, `checkpoints` counts those that this run wrote, and `checkpoints_skipped` those that
+    were due while another was under way; `checkpoint_seconds` is how long the last one took, beside the run, and
+    `checkpoint_bytes` what it wrote.
     """
 
     rows_in: int = 0
@@ -104,6 +107,10 @@ class Metrics:
     cache_misses: int = 0
     kept_ratios: dict[str, float] = field(default_factory=dict)
     datagrams_lost: int = 0
+    checkpoints: int = 0
+    checkpoints_skipped: int = 0
+    checkpoint_seconds: float | None = None
+    checkpoint_bytes: int = 0
 
     def plus(self, other: Metrics) -> Metrics:
         """Of two runs one after the other."""

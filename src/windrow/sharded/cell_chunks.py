@@ -9,18 +9,18 @@ chosen by chance, would still be in most pieces.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 from typing import Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.state.changes import Tracked
+from windrow.operators.state.changes import Flags, Held, Tracked
 from windrow.sharded.wire import seal
 
 Part: TypeAlias = tuple[int, int, int]
@@ -119,6 +119,10 @@ class Writer:
             self.remove(part)
 
 
+Later: TypeAlias = Callable[[Writer], TableKnown]
+"""Writes what was taken of a table; what is known of it then."""
+
+
 def bytes_of(body: bytes) -> pa.Buffer:
     """The IPC stream in the body of a chunk."""
     size = int.from_bytes(body[:_SIZE], "little")
@@ -134,20 +138,19 @@ def units_a_chunk(first: int, last: int, rows: int) -> int:
 class ChunkGrid:
     """Which chunk each cell is in. Chunks are numbered along the codes, then along the places."""
 
-    def __init__(self, table: Tracked, bits: tuple[int, int] | None) -> None:
+    def __init__(self, cells: Tracked, bits: tuple[int, int] | None) -> None:
         """With `bits` of places and codes in a chunk, those stay unless others would fit much better."""
-        self._table = table
-        first, last, most = int(table.places.min()), int(table.places.max()), int(table.codes.max())
-        self.bits = _bits(first, last, most, len(table))
+        first, last, most = int(cells.places.min()), int(cells.places.max()), int(cells.codes.max())
+        self.bits = _bits(first, last, most, len(cells))
         if bits is not None and all(abs(a - b) <= 1 for a, b in zip(bits, self.bits, strict=True)):
             self.bits = bits
         self.first = first >> self.bits[0]
         self.width = (most >> self.bits[1]) + 1
         self.size = ((last >> self.bits[0]) - self.first + 1) * self.width
 
-    def numbers(self, rows: Integers | slice = slice(None)) -> Integers:
+    def numbers(self, cells: Tracked | Held, rows: Integers | slice = slice(None)) -> Integers:
         """The number of the chunk of each cell."""
-        places, codes = self._table.places[rows] >> self.bits[0], self._table.codes[rows] >> self.bits[1]
+        places, codes = cells.places[rows] >> self.bits[0], cells.codes[rows] >> self.bits[1]
         return (places - self.first) * self.width + codes
 
     def chunk(self, number: int) -> Chunk:
@@ -165,65 +168,93 @@ def _bits(first: int, last: int, most: int, rows: int) -> tuple[int, int]:
     return places, (-(-(most + 1) // blocks) - 1).bit_length()
 
 
-def save_cells(table: Tracked, writer: Writer) -> TableKnown:
-    """Write what the marks say; everything, where it differs, if they are not since the last save of this table."""
-    known = writer.known
-    if len(table) == 0:
-        writer.put((0, 0, 0), table.make(slice(0)))
-        writer.keep_only([(0, 0, 0)])
-        return TableKnown(writer.digests, table.marks.begin(0))
+def take_cells(table: Tracked, known: TableKnown) -> Later:
+    """What the marks say, as it is now; everything, to be compared, if they are not since the last save."""
     marks, is_same = table.marks, known.stamp is table.marks.stamp
+    if len(table) == 0:
+        return partial(_write_none, table.hold(slice(0)), marks.begin(0))
     if is_same and known.count == len(table) and not (marks.touched.any() or marks.new.any()):
-        return known
+        return stay
     grid = ChunkGrid(table, known.grid)
     if is_same and known.count and grid.bits == known.grid:
-        chunks = _save_changes(table, grid, writer)
+        write = _take_changes(table, grid, known)
     else:
-        chunks = _save_all(table, grid, writer)
-    return TableKnown(writer.digests, table.marks.begin(len(table)), len(table), grid.bits, chunks)
+        write = partial(_write_all, table.hold(slice(None)), grid)
+    return partial(_write_cells, write, marks.begin(len(table)), len(table), grid)
 
 
-def _save_all(table: Tracked, grid: ChunkGrid, writer: Writer) -> dict[Chunk, ChunkKnown]:
+def stay(writer: Writer) -> TableKnown:
+    """What nothing has changed in."""
+    return writer.known
+
+
+def _write_none(none: Held, stamp: object, writer: Writer) -> TableKnown:
+    writer.put((0, 0, 0), none.make(slice(0)))
+    writer.keep_only([(0, 0, 0)])
+    return TableKnown(writer.digests, stamp)
+
+
+def _write_cells(
+    write: Callable[[Writer], dict[Chunk, ChunkKnown]], stamp: object, count: int, grid: ChunkGrid, writer: Writer
+) -> TableKnown:
+    chunks = write(writer)
+    return TableKnown(writer.digests, stamp, count, grid.bits, chunks)
+
+
+def _write_all(cells: Held, grid: ChunkGrid, writer: Writer) -> dict[Chunk, ChunkKnown]:
     """Compare every chunk; those with patches differ from what they were."""
     chunks: dict[Chunk, ChunkKnown] = {}
-    for number, rows in _by_chunk(grid.numbers()):
+    for number, rows in _by_chunk(grid.numbers(cells)):
         chunk = grid.chunk(number)
-        writer.put((*chunk, 0), table.make(rows))
+        writer.put((*chunk, 0), cells.make(rows))
         chunks[chunk] = ChunkKnown(len(rows))
     writer.keep_only((*chunk, 0) for chunk in chunks)
     return chunks
 
 
 def _by_chunk(numbers: Integers) -> Iterator[tuple[int, Integers]]:
-    """The places of each number, in their order; -1 is a number too."""
-    small = numbers.astype(np.uint16) if len(numbers) and int(numbers.max()) < (1 << 16) - 1 else numbers
+    """The places of each number, in their order."""
+    small = numbers.astype(np.uint16) if len(numbers) and int(numbers.max()) < 1 << 16 else numbers
     order = np.argsort(small, kind="stable")
     cuts = np.flatnonzero(np.diff(small[order])) + 1
     for rows in np.split(order, cuts) if len(order) else ():
         yield int(numbers[rows[0]]), rows
 
 
-def _save_changes(table: Tracked, grid: ChunkGrid, writer: Writer) -> dict[Chunk, ChunkKnown]:
-    known, new = writer.known, table.marks.new[: len(table)]
+def _take_changes(table: Tracked, grid: ChunkGrid, known: TableKnown) -> Callable[[Writer], dict[Chunk, ChunkKnown]]:
+    new = table.marks.new[: len(table)]
     rows = np.flatnonzero(table.marks.touched[: len(table)] | new)
-    numbers = grid.numbers(rows)
+    numbers = grid.numbers(table, rows)
     changed = np.bincount(numbers, minlength=grid.size)
     came = np.bincount(numbers[new[rows]], minlength=grid.size)
     were, patches, in_patches = _known(known, grid)
     cells = were + came
     if len(table) != known.count + int(came.sum()):  # some are gone, or were not counted
-        cells = np.bincount(grid.numbers(), minlength=grid.size)
+        cells = np.bincount(grid.numbers(table), minlength=grid.size)
     due = patches >= MOST_PATCHES + np.arange(grid.size) % MOST_PATCHES
     due |= (changed > MANY * cells) | (in_patches + changed > MOST_PATCHED * cells) | (were == 0)
     anew = (were + came != cells) | ((changed > 0) & due)
+    patched, whole = table.hold(rows[~anew[numbers]]), _whole(table, grid, anew, int(cells[anew].sum()))
+    return partial(_write_changes, patched, whole, grid, cells, anew)
+
+
+def _whole(table: Tracked, grid: ChunkGrid, anew: Flags, count: int) -> Held:
+    """All cells of the chunks that are written anew; where these are most, those of the others too: that is quicker."""
+    if 2 * count > len(table):
+        return table.hold(slice(None))
+    return table.hold(np.flatnonzero(anew[grid.numbers(table)]) if count else slice(0))
+
+
+def _write_changes(
+    patches: Held, whole: Held, grid: ChunkGrid, cells: Integers, anew: Flags, writer: Writer
+) -> dict[Chunk, ChunkKnown]:
     chunks = _staying(writer, grid, cells)
-    for number, chosen in _by_chunk(np.where(anew[numbers], -1, numbers)):
-        if number >= 0:
-            chunks[grid.chunk(number)] = _patch(table, writer, grid.chunk(number), rows[chosen], int(cells[number]))
-    if anew.any():
-        inside = np.flatnonzero(anew[grid.numbers()])
-        for number, chosen in _by_chunk(grid.numbers(inside)):
-            chunks[grid.chunk(number)] = _rewrite(table, writer, grid.chunk(number), inside[chosen])
+    for number, chosen in _by_chunk(grid.numbers(patches)):
+        chunk = grid.chunk(number)
+        chunks[chunk] = _patch(patches.make(chosen), writer, chunk, int(cells[number]))
+    for number, chosen in _by_chunk(grid.numbers(whole)):
+        if anew[number]:
+            chunks[grid.chunk(number)] = _rewrite(whole.make(chosen), writer, grid.chunk(number))
     return chunks
 
 
@@ -237,7 +268,7 @@ def _known(known: TableKnown, grid: ChunkGrid) -> tuple[Integers, Integers, Inte
     return figures[:, 0], figures[:, 1], figures[:, 2]
 
 
-def _staying(writer: Writer, grid: ChunkGrid, cells: npt.NDArray[np.int64]) -> dict[Chunk, ChunkKnown]:
+def _staying(writer: Writer, grid: ChunkGrid, cells: Integers) -> dict[Chunk, ChunkKnown]:
     """The known chunks that still hold cells; the others are removed."""
     staying: dict[Chunk, ChunkKnown] = {}
     for chunk, one in writer.known.chunks.items():
@@ -250,18 +281,18 @@ def _staying(writer: Writer, grid: ChunkGrid, cells: npt.NDArray[np.int64]) -> d
     return staying
 
 
-def _patch(table: Tracked, writer: Writer, chunk: Chunk, rows: Integers, cells: int) -> ChunkKnown:
+def _patch(rows: pa.Table, writer: Writer, chunk: Chunk, cells: int) -> ChunkKnown:
     before = writer.known.chunks[chunk]
-    writer.put((*chunk, before.patches + 1), table.make(rows))
-    return ChunkKnown(cells, before.patches + 1, before.patched + len(rows))
+    writer.put((*chunk, before.patches + 1), rows)
+    return ChunkKnown(cells, before.patches + 1, before.patched + rows.num_rows)
 
 
-def _rewrite(table: Tracked, writer: Writer, chunk: Chunk, rows: Integers) -> ChunkKnown:
-    writer.put((*chunk, 0), table.make(rows))
+def _rewrite(rows: pa.Table, writer: Writer, chunk: Chunk) -> ChunkKnown:
+    writer.put((*chunk, 0), rows)
     before = writer.known.chunks.get(chunk)
     for patch in range(before.patches if before is not None else 0):
         writer.remove((*chunk, patch + 1))
-    return ChunkKnown(len(rows))
+    return ChunkKnown(rows.num_rows)
 
 
 def patched(parts: Sequence[pa.Table]) -> pa.Table:

@@ -8,11 +8,15 @@ when it is another one, and made anew only when the structure that owns the tabl
 - a `Stamped` table with the stamp of the last save is left alone;
 - of an `Appended` table only the rows from the last whole chunk on are looked at;
 - of `Tracked` cells the chunks with marks are, and few rows of a chunk become a patch of it: see `cell_chunks`.
+
+State is taken in one go, between two elements, and encoded, compressed and written when there is time for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from itertools import groupby, pairwise
 
@@ -24,17 +28,19 @@ from windrow.sharded.cell_chunks import (
     ChunkStore,
     Key,
     Known,
+    Later,
     Part,
     TableKnown,
     Writer,
     bytes_of,
     patched,
-    save_cells,
+    stay,
+    take_cells,
     units_a_chunk,
 )
 from windrow.sharded.wire import opened
 
-__all__ = ["VERSION", "ChunkStore", "Key", "Known", "digest", "load", "save", "without"]
+__all__ = ["VERSION", "ChunkStore", "Key", "Known", "Taken", "digest", "load", "save", "take", "without"]
 
 VERSION = 8
 """Of the saved state, on every engine. State of another version is refused."""
@@ -46,30 +52,62 @@ _BY_TIME = ("/left", "/right")
 """How the names of tables end that are sorted by their column `place`, if they have one, and cut by it."""
 
 
+@dataclass(frozen=True)
+class Taken:
+    """State as it was at one moment: nothing that happens to the structures since changes it."""
+
+    known: Known
+    later: Mapping[str, Later]
+
+    def write(self, store: ChunkStore) -> Known:
+        """Write the chunks that differ from what is known, remove those that are gone; what is known now.
+
+        What was known stays as it was, so that a save that fails can be done again, by taking the state again.
+        """
+        now: Known = {}
+        for name, write in self.later.items():
+            now[name] = write(Writer(name, self.known.get(name, TableKnown()), store))
+        for name in self.known.keys() - now.keys():
+            Writer(name, self.known[name], store).keep_only(())
+        return now
+
+
+def take(tables: Mapping[str, Saved], known: Known) -> Taken:
+    """What a save must write, copied where it may change: quick, since encoding and writing come later."""
+    return Taken(known, {name: _taken(table, known.get(name, TableKnown())) for name, table in tables.items()})
+
+
 def save(tables: Mapping[str, Saved], known: Known, store: ChunkStore) -> Known:
-    """Write the chunks that differ from what is known, remove those that are gone; what is known now.
-
-    What was known stays as it was, so that a save that fails can be done again.
-    """
-    now: Known = {}
-    for name, table in tables.items():
-        writer = Writer(name, known.get(name, TableKnown()), store)
-        if isinstance(table, pa.Table):
-            now[name] = _save_plain(table, writer, None)
-        elif isinstance(table, Stamped):
-            same = table.stamp is writer.known.stamp
-            now[name] = writer.known if same else _save_plain(table.make(), writer, table.stamp)
-        elif isinstance(table, Appended):
-            now[name] = _save_appended(table, writer)
-        else:
-            now[name] = save_cells(table, writer)
-    for name in known.keys() - now.keys():
-        Writer(name, known[name], store).keep_only(())
-    return now
+    """Take and write at once."""
+    return take(tables, known).write(store)
 
 
-def _save_plain(table: pa.Table, writer: Writer, stamp: object) -> TableKnown:
-    parts: list[Part] = []
+def _taken(table: Saved, known: TableKnown) -> Later:
+    if isinstance(table, pa.Table):
+        return partial(_save_made, partial(_itself, _own(table)), None)
+    if isinstance(table, Stamped):
+        if table.stamp is known.stamp:
+            return stay
+        return partial(_save_made, table.make if table.lasts else partial(_itself, _own(table.make())), table.stamp)
+    if isinstance(table, Appended):
+        return partial(_save_appended, table)
+    return take_cells(table, known)
+
+
+def _own(table: pa.Table) -> pa.Table:
+    """The same in memory of its own: arrays are often made of others without copying."""
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, table.schema) as writer:
+        writer.write_table(table)
+    return pa.ipc.open_stream(out.getvalue()).read_all()
+
+
+def _itself(table: pa.Table) -> pa.Table:
+    return table
+
+
+def _save_made(make: Callable[[], pa.Table], stamp: object, writer: Writer) -> TableKnown:
+    table, parts = make(), list[Part]()
     for number, start, end in _cuts(writer.name, table):
         parts.append((number, 0, 0))
         writer.put(parts[-1], table.slice(start, end - start))

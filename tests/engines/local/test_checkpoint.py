@@ -28,6 +28,8 @@ from windrow.semantics.progress.policies import Punctuation
 from windrow.sources import Position, Reader, Sign
 from windrow.sources.base import Delivery, Given
 
+pytestmark = pytest.mark.usefixtures("every_checkpoint")
+
 
 class Broken(Exception):
     """The power went off."""

@@ -28,6 +28,8 @@ from windrow.durable import sealed_files as durable_files
 from windrow.durable.sealed_files import read_json
 from windrow.engines.local.checkpoint import Checkpoints
 
+pytestmark = pytest.mark.usefixtures("every_checkpoint")
+
 TYPES: dict[str, pa.DataType] = {"t": pa.int64(), "k": pa.string()}
 SCHEMA = pa.schema(TYPES)
 ROWS = [{"t": place - place * 7 % 12, "k": "ab"[place % 2]} for place in range(60)]

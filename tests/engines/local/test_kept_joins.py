@@ -18,6 +18,8 @@ from windrow.operators.joins import store
 from windrow.operators.store import sealed_array, sealing
 from windrow.query import Query
 
+pytestmark = pytest.mark.usefixtures("every_checkpoint")
+
 ASKED = {
     "inner": "SELECT a.k, a.x, b.x AS y, a.t FROM a, b WHERE a.k = b.k AND b.t BETWEEN a.t - 40 AND a.t + 30",
     "outer": "SELECT a.k, a.x, b.x AS y FROM a FULL JOIN b ON a.k = b.k AND b.t BETWEEN a.t - 40 AND a.t + 30",

@@ -18,7 +18,8 @@ import windrow as wr
 from tests.soak.broken_off import breaking_after
 from tests.strategies import comparable
 from windrow.cli.progress import closing_line
-from windrow.engines.local.run import LocalOptions, Runner
+from windrow.engines.local.options import LocalOptions
+from windrow.engines.local.run import Runner
 from windrow.errors import ConfigurationError, DataError
 from windrow.operators.compression.coded_column import CodedColumn
 from windrow.operators.state.values import large_windows

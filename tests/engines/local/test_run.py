@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import pyarrow as pa
@@ -94,8 +95,13 @@ def test_checkpoints_need_a_folder(options: dict[str, Any]) -> None:
         LocalOptions(**options).check()
 
 
-@pytest.mark.parametrize("name", ["batch_rows", "checkpoint_every", "flush_rows", "flush_windows", "flush_cells"])
-@pytest.mark.parametrize("value", ["x", 1.5, 0])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *product(["batch_rows", "flush_rows", "flush_windows", "flush_cells"], ["x", 1.5, 0]),
+        *product(["checkpoint_every"], [1.5, 0, True]),
+    ],
+)
 def test_options_that_count_are_whole_numbers(name: str, value: object) -> None:
     options = LocalOptions(**{"checkpoint": "folder", name: value})  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match=rf"^`{name}` must be a whole number of at least 1, got {value}\.$"):

@@ -197,7 +197,9 @@ def test_segments_that_ended_are_sealed_and_saved_once(mode: CompressionMode) ->
         second = operator.state()
     runs = [run for store in operator.held for run in store._all()]
     assert sum(run.number >= 0 for run in runs) > 6
-    stamps = [{n: t.stamp for n, t in state.items() if isinstance(t, Stamped)} for state in (first, second)]
+    stamps = [
+        {n: t.stamp for n, t in state.items() if isinstance(t, Stamped) and "." in n} for state in (first, second)
+    ]
     kept = stamps[0].keys() & stamps[1].keys()
     assert len(kept) > 50
     assert all(stamps[0][name] is stamps[1][name] for name in kept)

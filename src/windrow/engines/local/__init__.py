@@ -1,6 +1,7 @@
 """The local engine: pushes elements through the operators in this process."""
 
-from windrow.engines.local.run import LocalOptions, run
+from windrow.engines.local.options import LocalOptions
+from windrow.engines.local.run import run
 from windrow.engines.run import Receiver
 from windrow.pipeline.metrics import Metrics
 

@@ -18,18 +18,18 @@ import shutil
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from windrow.durable.folder_lock import unusable
 from windrow.durable.manifests import LOCAL_MANIFEST, damaged, holds_a_run, read_manifest, refuse_other_engine
 from windrow.durable.sealed_files import Damaged, Seal, make_durable, read_stream, verify, write_json, write_stream
-from windrow.engines.local.outputs import PENDING, KeptOutputs, verify_pending
-from windrow.engines.local.state_files import KeptState, StateFiles, States
+from windrow.engines.local.outputs import PENDING, KeptOutputs, SavedOutputs, verify_pending
+from windrow.engines.local.state_files import KeptState, StateFiles, States, TakenState
 from windrow.errors import ConfigurationError, DamagedCheckpointWarning, reason_of
 from windrow.operators.base import Counters
 from windrow.physical.explain.plans import explain
@@ -56,6 +56,21 @@ def words_of(plans: Sequence[Node]) -> list[str]:
     return [" ".join(_RAILS.sub("", line).split()) for plan in plans for line in explain(plan).splitlines()]
 
 
+Given: TypeAlias = "dict[str, list[pa.RecordBatch]]"
+"""Batches by kind."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What a checkpoint must hold, as it was at one moment: nothing that happens in the run since changes it."""
+
+    number: int
+    manifest: dict[str, Any]
+    given: Given
+    state: TakenState
+    outputs: SavedOutputs
+
+
 class LocalLedger:
     """Batches given out, by kind, in files named after the checkpoint that made them count."""
 
@@ -68,13 +83,20 @@ class LocalLedger:
     def note(self, kind: str, batch: pa.RecordBatch) -> None:
         self._pending.setdefault(kind, []).append(batch)
 
-    def commit(self, number: int) -> dict[str, Seal]:
-        """Write what is pending; returns all files that count once the checkpoint does."""
-        for kind, batches in self._pending.items():
-            file = f"{kind}-{number}.arrow"
-            self.files[file] = write_stream(self.folder / file, batches)
-        self._pending = {}
-        return dict(self.files)
+    def take(self) -> Given:
+        """What was given since the last checkpoint, which stays pending until it is in one."""
+        return {kind: list(batches) for kind, batches in self._pending.items() if batches}
+
+    def write(self, number: int, given: Given) -> dict[str, Seal]:
+        """What was taken in files of a checkpoint; returns all files that count once it does."""
+        written = {f"{kind}-{number}.arrow": batches for kind, batches in given.items()}
+        return self.files | {file: write_stream(self.folder / file, batches) for file, batches in written.items()}
+
+    def count(self, given: Given, files: dict[str, Seal]) -> None:
+        """What was taken counts now; more may have come behind it."""
+        self.files = files
+        for kind, batches in given.items():
+            del self._pending[kind][: len(batches)]
 
     def replay(self, kind: str) -> Iterator[pa.RecordBatch]:
         for file, seal in self.files.items():
@@ -94,6 +116,10 @@ class Checkpoints:
         self.outputs = KeptOutputs(self.folder, {})
         self.last: int | None = None
         """The checkpoint that this run began with or wrote last."""
+        self._unsettled: int | None = None
+        """A checkpoint that is whole, and outputs do not know it yet."""
+        self.bytes = 0
+        """Of the last checkpoint that was written."""
         self.shards = 1
         """Among how many operators groups are divided."""
         self.listed: dict[str, Any] = {}
@@ -119,47 +145,71 @@ class Checkpoints:
 
     def save(self, pipeline: Pipeline, read: dict[str, int], positions: dict[str, Any]) -> Path:
         """Write a checkpoint: `read` rows of each source, up to these positions; if it fails, the last one stays."""
-        number = 0
-        try:
-            number = max(self._numbers(), default=0) + 1
-            target, state = self._write(number, pipeline, read, positions)
-        except OSError as error:
-            self._discard(number)
-            raise unusable(self.folder, error) from error
-        self.state.count(number, state)
-        before, self.last = self.last, number
-        self._sweep({before, number})
-        self.outputs.settle(number)
+        target = self.write(self.take(pipeline, read, positions))
+        self.settle()
         return target
 
-    def _write(
-        self, number: int, pipeline: Pipeline, read: dict[str, int], positions: dict[str, Any]
-    ) -> tuple[Path, KeptState]:
-        draft = self.folder / f"{number}.draft"
-        shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir()
-        given = self.ledger.commit(number)
-        state, listed = self.state.write(number, pipeline)
+    def take(self, pipeline: Pipeline, read: dict[str, int], positions: dict[str, Any]) -> Draft:
+        """What a checkpoint of this moment must hold. The last one must have been written, or have failed."""
+        given, state = self.ledger.take(), self.state.take(pipeline)  # settles what waits, and counts that
+        try:
+            number = max(self._numbers(), default=0) + 1
+        except OSError as error:
+            raise unusable(self.folder, error) from error
         manifest = {
-            "version": VERSION,
             "number": number,
+            "version": VERSION,
             "query": self.query,
             "words": self.words,
             "shards": self.shards,
-            "read": read,
+            "read": dict(read),
             "positions": positions,
             "results": [end.results for end in pipeline.ends],
             "early": [end.early for end in pipeline.ends],
             "counters": {stage.label: asdict(stage.operator.counters) for stage in pipeline.stages},
-            "state": listed,
-            "given": {file: asdict(seal) for file, seal in given.items()},
-            "outputs": self.outputs.save(number),
         }
+        return Draft(number, manifest, given, state, self.outputs.take(number))
+
+    def write(self, draft: Draft) -> Path:
+        """Make a checkpoint of it, in whichever thread; if it fails, the last one stays."""
+        number = draft.number
+        try:
+            target, state, files = self._write(number, draft)
+        except OSError as error:
+            self._discard(number)
+            raise unusable(self.folder, error) from error
+        self.state.count(number, state)
+        self.ledger.count(draft.given, files)
+        before, self.last = self.last, number
+        self._sweep({before, number})
+        self._unsettled = number
+        return target
+
+    def settle(self) -> int | None:
+        """In the thread of the run: what outputs kept back for a checkpoint that is whole now may be given.
+
+        Its number; None where there is none since this was last asked.
+        """
+        number, self._unsettled = self._unsettled, None
+        if number is not None:
+            self.outputs.settle(number)
+        return number
+
+    def _write(self, number: int, draft: Draft) -> tuple[Path, KeptState, dict[str, Seal]]:
+        folder = self.folder / f"{number}.draft"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        files = self.ledger.write(number, draft.given)
+        state, listed = self.state.write(number, draft.state)
+        parts = {"state": listed, "outputs": self.outputs.write(number, draft.outputs)}
+        parts["given"] = {file: asdict(seal) for file, seal in files.items()}
         make_durable(self.folder)  # files have names before a manifest counts that names them
-        write_json(draft / LOCAL_MANIFEST, manifest)
-        target = draft.replace(self.folder / str(number))
+        write_json(folder / LOCAL_MANIFEST, draft.manifest | parts)
+        target = folder.replace(self.folder / str(number))
         make_durable(self.folder)
-        return target, state
+        written = [seal.size for file, seal in files.items() if file not in self.ledger.files]
+        self.bytes = state.seals[number].size + sum(written) + (target / LOCAL_MANIFEST).stat().st_size
+        return target, state, files
 
     def _discard(self, number: int) -> None:
         """Make room again: the disk may be full."""
@@ -174,15 +224,6 @@ class Checkpoints:
         for path in list(self.folder.iterdir()):
             if found := _FILE.fullmatch(path.name):
                 yield path, int(found[1] or found[2])
-
-    def size_of(self, number: int) -> int:
-        """The bytes that the checkpoint of this number has written."""
-        with suppress(OSError):
-            manifest = self.folder / str(number) / LOCAL_MANIFEST
-            return sum(
-                path.stat().st_size for path in (manifest, *(path for path, one in self._files() if one == number))
-            )
-        return 0
 
     def _sweep(self, kept: set[int | None]) -> None:
         """Remove older checkpoints, damaged ones, and what was left of those that never became whole."""

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from windrow.engines.local.run import LocalOptions, run
+from windrow.engines.local.options import LocalOptions
+from windrow.engines.local.run import run
 from windrow.engines.run import Receiver
 from windrow.operators.compression.coded_column import CodedColumn, Nature
 from windrow.operators.compression.folding import different, extremes, ranked, sums

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from windrow.durable.sealed_files import Seal, read_stream, verify, write_stream
 from windrow.sinks.base import Saved, Sink
 
 PENDING = "pending"
+
+SavedOutputs: TypeAlias = "dict[str, Saved]"
+"""By the names of the sinks."""
 
 
 class KeptOutputs:
@@ -26,12 +29,15 @@ class KeptOutputs:
         self._files: dict[int, list[str]] = {}
         """Those of each checkpoint with rows to be given out."""
 
-    def save(self, number: int) -> dict[str, Any]:
+    def take(self, number: int) -> SavedOutputs:
+        """Where they are now, and what they keep back for the checkpoint of this number."""
+        return {name: sink.save(number) for name, sink in self.sinks.items()}
+
+    def write(self, number: int, taken: SavedOutputs) -> dict[str, Any]:
         """What a manifest has of them; the rows lie in files then."""
         listed: dict[str, Any] = {}
         self._files[number] = []
-        for place, (name, sink) in enumerate(self.sinks.items()):
-            saved = sink.save(number)
+        for place, (name, saved) in enumerate(taken.items()):
             listed[name] = {"place": saved.place}
             if saved.pending:
                 file = f"{PENDING}.{place}-{number}.arrow"

@@ -6,8 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
 
@@ -15,16 +14,19 @@ import pyarrow as pa
 
 from windrow.durable.folder_lock import CheckpointLock
 from windrow.engines.base import Engine, within
-from windrow.engines.local.checkpoint import LATE, RESULTS, Checkpoints
+from windrow.engines.local.background import BackgroundWriter
+from windrow.engines.local.checkpoint import LATE, RESULTS, Checkpoints, Draft
+from windrow.engines.local.options import LocalOptions, seconds_of
 from windrow.engines.local.passes import passes, reading_order, shortest_silence
 from windrow.engines.local.reading import Clock, ReadAheadReader, Reading, interleaved
-from windrow.engines.local.reporting import Reporter, awaited, told
+from windrow.engines.local.reporting import Reporter, awaited
+from windrow.engines.local.schedule import Schedule
 from windrow.engines.run import Outcome, Receiver, Requests
 from windrow.errors import ConfigurationError
 from windrow.operators.base import Batch
 from windrow.operators.input.input import Input
-from windrow.physical.costs import Statistics, calibrated
-from windrow.physical.how import EAGER, Flush, How, flush_of
+from windrow.physical.costs import calibrated
+from windrow.physical.how import How, flush_of
 from windrow.pipeline.build import build
 from windrow.pipeline.graph import (
     Deliver,
@@ -42,56 +44,12 @@ from windrow.pipeline.metrics import Metrics, known, percentiles, slowest
 from windrow.plan.columns import columns_read, prune_together
 from windrow.plan.nodes import Node
 from windrow.semantics.progress.policies import END, START, Punctuation
-from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.sources.base import TICK_SECONDS, Delivery, Given, Source, lost_by
 from windrow.sources.rejects import Rejects
 
 LATENCIES = 1 << 14
 """Of how many punctuations the latencies are kept: a run may last for weeks."""
-
-
-@dataclass(frozen=True)
-class LocalOptions:
-    """How to run: threads, rows a batch, where and how often (in rows) to write checkpoints.
-
-    Single rows of an iterator wait at most `batch_wait` for others; None: until a batch is full, or the iterator ends.
-    Statistics of the stream, where given, choose the strategy; else its first rows do. `flush` says when closed windows
-    are given: "eager", at once; "slow", those of `flush_rows` groups after each batch; "lazy", the same, but only in
-    the last of `flush_windows` windows by which results may be behind. `flush_cells` is the size of the low level's
-    table. Kept rows beyond `memory` bytes go to the disk.
-    """
-
-    threads: int = 1
-    batch_rows: int = 1 << 19
-    batch_wait: str | timedelta | None = "10 ms"
-    checkpoint: str | None = None
-    checkpoint_every: int | None = None
-    restore: bool = False
-    statistics: Statistics | None = None
-    flush: str = EAGER.when.value
-    flush_rows: int = Flush.rows
-    flush_windows: int = Flush.windows
-    flush_cells: int = Flush.cells
-    memory: str | int | None = None
-
-    def check(self) -> None:
-        for name in ("threads", "batch_rows", "checkpoint_every", "flush_rows", "flush_windows", "flush_cells"):
-            value = getattr(self, name)
-            may_be_none = name == "checkpoint_every"
-            if not (value is None and may_be_none) and (not isinstance(value, int) or value < 1):
-                raise ConfigurationError("must be a whole number of at least 1", parameter=name, value=value)
-            if value is not None and value >= 1 << 62:
-                raise ConfigurationError("must be below 2^62", parameter=name, value=value)
-        flush_of(self)
-        _seconds(self.batch_wait)
-        if self.memory is not None:
-            bytes_of(self.memory)
-        if (self.checkpoint_every or self.restore) and not self.checkpoint:
-            raise ConfigurationError(
-                "needs a folder",
-                parameter="checkpoint",
-                hint="give checkpoint='folder' with checkpoint_every or restore",
-            )
+_USUAL = LocalOptions()
 
 
 class Runner:
@@ -111,6 +69,8 @@ class Runner:
         self.plans = list(plans) if isinstance(plans, Sequence) else [plans]
         self.options = options
         self.checkpoints = Checkpoints(options.checkpoint, self.plans) if options.checkpoint else None
+        self.writer = BackgroundWriter(self.checkpoints) if self.checkpoints is not None else None
+        self.schedule = Schedule.of(options.checkpoint_every)
         self.pipeline = build(*prune_together(self.plans), how=self._how(options))
         if options.memory is not None:
             refuse_plain_rows(self.plans)
@@ -131,6 +91,7 @@ class Runner:
             self.rejected.update({name: place.get("rejected", 0) for name, place in positions.items()})
         elif self.checkpoints is not None:
             self.checkpoints.begin()
+        self.schedule.note(sum(self.read.values()), self.pipeline.results)
         self.readings = {name: self._reading(name, positions.get(name, {}), clock) for name in self.sources}
 
     def _how(self, options: LocalOptions) -> How:
@@ -200,10 +161,14 @@ class Runner:
         reporter = Reporter(self, on_progress, on_each)
         if on_progress is not None and self.options.threads == 1:  # with more, others wait for the sources
             self.requests.on_idle = reporter.look
-        with closing(self._elements(reporter)) as elements:  # so that what reads ahead stops when a run breaks off
-            self._feed_all(elements, reporter)
-            if self.checkpoints is not None:
-                self.save()
+        try:
+            with closing(self._elements(reporter)) as elements:  # so that what reads ahead stops when a run breaks off
+                self._feed_all(elements, reporter)
+                if self.writer is not None:
+                    self.save()
+        finally:
+            if self.writer is not None:
+                self.writer.wait()
         return reporter.tell()
 
     def _feed_all(
@@ -211,28 +176,42 @@ class Runner:
         elements: Iterable[tuple[str, Given]],
         reporter: Reporter,
     ) -> None:
-        saved = 0
         for name, element in elements:
             self.requests.heed()
+            before = time.perf_counter()
             self.feed(name, element)
+            if self._save_if_due():  # what comes next waits for the element and for what is taken of the state
+                self.longest_stall = max(self.longest_stall, time.perf_counter() - before)
             self.requests.pulse.work()
             reporter.look()
             if self.requests.leaves():
                 return
-            every = self.options.checkpoint_every
-            if self.checkpoints is not None and every and sum(self.read.values()) - saved >= every:
-                self.save()
-                saved = sum(self.read.values())
 
-    def save(self) -> None:
-        """Write a checkpoint now."""
+    def _save_if_due(self) -> bool:
+        """Begin to write a checkpoint when it is time for one; whether one was taken."""
+        if self.writer is None:
+            return False
+        self.writer.heed()
+        rows = sum(self.read.values())
+        if not self.schedule.is_due(rows, self.pipeline.results) or not self.writer.offer(self._taken):
+            return False
+        self.schedule.note(rows, self.pipeline.results)
+        return True
+
+    def _taken(self) -> Draft:
         assert self.checkpoints is not None
         positions = {
             name: {**reading.position, "rejected": self.rejected[name]} for name, reading in self.readings.items()
         }
-        before = time.perf_counter()
-        number = int(self.checkpoints.save(self.pipeline, self.read, positions).name)
-        told(number, self.checkpoints.size_of(number), time.perf_counter() - before)
+        return self.checkpoints.take(self.pipeline, self.read, positions)
+
+    def save(self) -> None:
+        """Write a checkpoint now, and wait until it counts."""
+        assert self.writer is not None
+        self.writer.settle()
+        self.writer.offer(self._taken)
+        self.writer.settle()
+
 
     def feed(self, name: str, element: Given) -> None:
         """One element of one source through the plan."""
@@ -261,10 +240,12 @@ class Runner:
         """Elements of all sources, each ended by the last punctuation; time passes while none comes."""
         is_told = reporter is not None and reporter.on_progress is not None
         is_timed = any(reading.silence is not None for reading in self.readings.values())
+        is_timed |= self.writer is not None and self.schedule.seconds is not None
         is_live = is_told and any(source.is_live for source in self.sources.values())
 
         def tick() -> bool:
             self.pipeline.pass_time()
+            self._save_if_due()
             self.requests.pulse.tick(awaited(self.readings))
             self.requests.heed()
             if reporter is not None:
@@ -275,8 +256,8 @@ class Runner:
 
     def _reading(self, name: str, position: Mapping[str, Any], clock: Clock) -> Reading:
         """The reading of a source, from where it was when the checkpoint was written."""
-        rows = min(self.options.batch_rows, self.options.checkpoint_every or self.options.batch_rows)
-        wait = _seconds(self.options.batch_wait)
+        rows = min(self.options.batch_rows, self.schedule.rows or self.options.batch_rows)
+        wait = seconds_of(self.options.batch_wait)
         reader = self.sources[name].open(position.get("at"), batch_rows=rows, batch_wait=wait)
         ahead = ReadAheadReader(reader) if self.options.threads > 1 else reader
         stage, silence = self.pipeline.inputs[name][0].operator, shortest_silence(self.plans, name)
@@ -331,23 +312,24 @@ class Runner:
             results_waiting=waiting,
             cells_evicted=evicted,
             datagrams_lost=sum(source.lost for source in sources.values()),
+            **self._checkpoint_metrics(),
         )
 
     def _missed(self, name: str) -> dict[str, Any]:
         """What a source gave no row for."""
         return {"rejected": self.rejected[name], "lost": lost_by(self.readings[name].reader)}
 
-
-def _seconds(wait: str | timedelta | None) -> float | None:
-    """How long rows may wait for others."""
-    if wait is None:
-        return None
-    amount = Amount.of(wait, "batch_wait")
-    if not amount.is_time or amount.number < 0:
-        raise ConfigurationError(
-            "must be a length of time, or None", parameter="batch_wait", value=str(wait), hint="write it like '10 ms'"
-        )
-    return amount.resolve(Domain.TIME, "batch_wait") / 1e6
+    def _checkpoint_metrics(self) -> dict[str, Any]:
+        """Of the checkpoints that this run wrote."""
+        if self.writer is None:
+            return {}
+        written = self.writer.written
+        return {
+            "checkpoints": written.count,
+            "checkpoints_skipped": written.skipped,
+            "checkpoint_seconds": written.seconds,
+            "checkpoint_bytes": written.bytes,
+        }
 
 
 def _narrowed(source: Source, columns: list[str]) -> Source:
@@ -368,7 +350,7 @@ def run(
     plans: Sequence[Node],
     sources: Mapping[str, Source],
     receiver: Receiver,
-    options: LocalOptions = LocalOptions(),
+    options: LocalOptions = _USUAL,
     requests: Requests | None = None,
 ) -> Outcome:
     """Run plans over the sources they share, in as few passes as may be; what they give is handed on as it comes."""

@@ -17,7 +17,7 @@ import pyarrow as pa
 from windrow.durable.sealed_files import Seal, SealedWriter, read_sealed, write_sealed
 from windrow.operators.state.changes import nested
 from windrow.pipeline.graph import Pipeline
-from windrow.sharded.chunks import Key, Known, load, save, without
+from windrow.sharded.chunks import Key, Known, Taken, load, take, without
 
 MOST_FILES = 64
 _PAGE = 1 << 16
@@ -47,6 +47,15 @@ class KeptState:
     seals: Mapping[int, Seal]
 
 
+@dataclass(frozen=True)
+class TakenState:
+    """The state at one moment, which is not in a file yet."""
+
+    before: KeptState
+    """That of the last checkpoint."""
+    state: Taken
+
+
 class _ChunkFile:
     """Chunks on their way into a new file, and where all of them are then."""
 
@@ -73,16 +82,20 @@ class StateFiles:
         self._files: dict[int, Collection[int]] = {}
         """Which files each checkpoint needs."""
 
-    def write(self, number: int, pipeline: Pipeline) -> tuple[KeptState, dict[str, Any]]:
-        """The state in the file of a checkpoint that does not count yet, and what its manifest must list."""
+    def take(self, pipeline: Pipeline) -> TakenState:
+        """The state as it is now, on top of that of the last checkpoint."""
         before = self._tidied()
+        tables = nested({f"{stage.label}/": stage.operator.state() for stage in pipeline.stages})
+        return TakenState(before, take(tables, before.known))
+
+    def write(self, number: int, taken: TakenState) -> tuple[KeptState, dict[str, Any]]:
+        """The state in the file of a checkpoint that does not count yet, and what its manifest must list."""
         with write_sealed(self.path(number)) as out:
-            file = _ChunkFile(number, out, before.places)
-            tables = nested({f"{stage.label}/": stage.operator.state() for stage in pipeline.stages})
-            known = save(tables, before.known, file)
+            file = _ChunkFile(number, out, taken.before.places)
+            known = taken.state.write(file)
             start = out.size
             out.write(_directory(file.places))
-        seals = {**before.seals, number: out.seal()}
+        seals = {**taken.before.seals, number: out.seal()}
         needed = {number} | {place.file for place in file.places.values()}
         kept = KeptState(known, file.places, {file: seals[file] for file in sorted(needed)})
         return kept, {"files": {file: asdict(seal) for file, seal in kept.seals.items()}, "directory": start}

@@ -12,7 +12,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import arrow, concatenated, numbers_of, tabled
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.compression.coded_column import CodedColumn
-from windrow.operators.state.changes import Saved, under
+from windrow.operators.state.changes import Saved, lasting, under
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.store.row_block import RowBlock, no_rows
 from windrow.operators.store.row_store import RowStore
@@ -120,8 +120,10 @@ class AsOfRows:
     def state(self, name: str) -> dict[str, Saved]:
         """Tables under a name: coded blocks once and as they are, and the other rows by time. Codes are made anew."""
         others = [block for block in self.store.blocks if not block.is_sealed]
-        rest = RowBlock.joined(others or [self.store.nothing])
-        tables: dict[str, Saved] = {name: rest.sorted("place").without("code").table()}
+        rest = others or [self.store.nothing]
+        tables: dict[str, Saved] = {
+            name: lasting(lambda: RowBlock.joined(rest).sorted("place").without("code").table())
+        }
         for block in self.store.blocks:
             if block.is_sealed:
                 tables |= {f"{name}.{block.first}.{part}": table for part, table in saved_rows(block)}

@@ -77,7 +77,7 @@ class InOrderJoinOperator(JoinOperator):
         return {
             **nested({"inner.": super().state()}),
             "bounds": tabled(value=np.array([*self.sides, self.bounds[LEFT]])),
-            "waiting": self.waiting.table(),
+            "waiting": self.waiting.saved_whole(),
         }
 
     def restore(self, tables: dict[str, pa.Table]) -> None:

@@ -24,12 +24,12 @@ _PAYLOAD = "row."
 def saved_run(run: SortedRun, layout: RunLayout) -> Iterator[tuple[str, Saved]]:
     """A run that changes no more, by what its tables are called: all but the marks of its rows stay as they are."""
     assert isinstance(run.payload, SealedRows)
-    yield "place", Stamped(run.times, lambda: CodedColumn.of(_as_came(run, run.times)).table())
-    yield "index", Stamped(run.rows, lambda: _index(run, layout))
+    yield "place", Stamped(run.times, lambda: CodedColumn.of(_as_came(run, run.times)).table(), lasts=True)
+    yield "index", Stamped(run.rows, lambda: _index(run, layout), lasts=True)
     if run.matched is not None:
         yield "matched", tabled(matched=run.matched)
     for name, stamp, make in run.payload.saved():
-        yield _PAYLOAD + name, Stamped(stamp, make)
+        yield _PAYLOAD + name, Stamped(stamp, make, lasts=True)
 
 
 def columns_of(run: SortedRun, layout: RunLayout) -> dict[str, npt.NDArray[Any]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from windrow.aggregates.kinds.base import Integers
 from windrow.operators.joins.encoding import Encoded
 from windrow.operators.joins.runs import Marks, RunLayout, SortedRun, merged, sorted_run
 from windrow.operators.joins.saved_runs import columns_of, encoded, loaded_run, saved_run
-from windrow.operators.state.changes import Saved, under
+from windrow.operators.state.changes import Saved, lasting, under
 from windrow.operators.store import sealing as sealings
 from windrow.operators.store.budget import Kept
 from windrow.operators.store.row_block import RowBlock, value_order
@@ -204,9 +205,9 @@ class JoinStore:
         Of these there are those that can still meet one, by place.
         """
         tables: dict[str, Saved] = {}
-        found = [rows for run in self._all() if run.number < 0 and len(rows := self._live_rows(run))]
+        found = [self._as_now(run) for run in self._all() if run.number < 0]
         if found:
-            tables[name] = RowBlock.joined(found).sorted("place").table()
+            tables[name] = lasting(partial(self._live, found, self.limit))
         sealed = [run for run in self._all() if run.number >= 0]
         if sealed:
             tables[f"{name}.step"] = scalars(step=self.step)
@@ -214,11 +215,21 @@ class JoinStore:
             tables |= {f"{name}.{run.number}.{part}": table for part, table in saved_run(run, self.layout)}
         return tables
 
-    def _live_rows(self, run: SortedRun) -> RowBlock:
+    @staticmethod
+    def _as_now(run: SortedRun) -> SortedRun:
+        """All of a run stays as it is but for its marks."""
+        return run if run.matched is None else replace(run, matched=run.matched.copy())
+
+    def _live(self, runs: Sequence[SortedRun], limit: int | None) -> pa.Table:
+        """The rows of runs that could still meet one at a limit, by place; no columns where there are none."""
+        found = [rows for run in runs if len(rows := self._live_rows(run, limit))]
+        return RowBlock.joined(found).sorted("place").table() if found else pa.table({})
+
+    def _live_rows(self, run: SortedRun, limit: int | None) -> RowBlock:
         columns: dict[str, Any] = {"place": run.times, **columns_of(run, self.layout)}
         if run.matched is not None:
             columns["matched"] = run.matched[run.rows]
-        alive = np.ones(len(run), np.bool_) if self.limit is None else run.times >= self.limit
+        alive = np.ones(len(run), np.bool_) if limit is None else run.times >= limit
         if self.forgets and run.matched is not None:
             alive &= run.matched[run.rows] == 0
         live = np.flatnonzero(alive)
@@ -235,7 +246,7 @@ class JoinStore:
             run = replace(loaded_run(under(f"{number}.", parts), self.layout, least, self.sealing), number=number)
             self.segments.setdefault((run.span[0] - self.origin) // self.step, []).append(run)
             self.sealed = number + 1
-        if name in tables:
+        if name in tables and tables[name].num_rows:
             saved = RowBlock.of_table(tables[name])
             numbers: dict[str, Any] = dict(saved.columns)
             rows = encoded(numbers["place"], numbers, self.layout)

@@ -16,6 +16,7 @@ from windrow.aggregates.kinds.arrays import tabled
 from windrow.operators.base import Batch, Counters, Element, Operator
 from windrow.operators.expressions.values import in_types_of
 from windrow.operators.late.judging import below
+from windrow.operators.state.changes import Saved
 from windrow.operators.store.row_block import RowBlock, no_rows
 from windrow.operators.store.waiting_rows import WaitingRows
 from windrow.plan.nodes import Lateness
@@ -69,8 +70,8 @@ class SortOperator(Operator):
     def state_bytes(self) -> int:
         return self.waiting.nbytes
 
-    def state(self) -> dict[str, pa.Table]:
-        return {"bound": tabled(bound=np.array([self.bound])), "waiting": self.waiting.table()}
+    def state(self) -> dict[str, Saved]:
+        return {"bound": tabled(bound=np.array([self.bound])), "waiting": self.waiting.saved_whole()}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         self.bound = tables["bound"]["bound"][0].as_py()

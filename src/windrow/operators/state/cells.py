@@ -13,7 +13,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import arrow, numbers_of
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.kernels.panes import cells as kernels
-from windrow.operators.state.changes import Marks, Saved, Tracked
+from windrow.operators.state.changes import Held, Marks, Saved, Tracked
 from windrow.operators.state.groups import Codes, codes_of
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.state.state_columns import state_columns, state_of
@@ -71,7 +71,18 @@ class Cells:
 
     def tracked(self, marks: Marks) -> Tracked:
         """With marks of what changed of them."""
-        return Tracked(marks, self.places, self.codes, lambda chosen: self.take(chosen).table())
+        return Tracked(marks, self.places, self.codes, lambda chosen: self._own(chosen).held())
+
+    def _own(self, chosen: npt.NDArray[Any] | slice) -> Cells:
+        """The chosen ones, in memory of their own."""
+        cells = self.take(chosen)
+        if not isinstance(chosen, slice):
+            return cells
+        return Cells(cells.places.copy(), cells.codes.copy(), cells.state.copy())
+
+    def held(self) -> Held:
+        """These, which nobody changes any more."""
+        return Held(self.places, self.codes, lambda chosen: self.take(chosen).table())
 
 
 class CellTable:

@@ -8,7 +8,11 @@ when saved. Three kinds know better, so that saving need not look at what stayed
 - `Tracked`: cells by place and code, each at most once, with `Marks` of those that were touched.
 
 Nothing relies on who saves: a stamp is compared with the one that this very save left. Where they differ, because the
-state was restored, converted or saved elsewhere in between, everything counts as changed and is compared.
+state was restored, converted or saved elsewhere in between, or because that save failed, everything counts as changed
+and is compared.
+
+State is taken at one moment and written later, by another thread, while the structures change. So what a structure
+gives says of itself whether it stays as it is; what does not is copied when it is taken.
 """
 
 from __future__ import annotations
@@ -71,15 +75,27 @@ class Marks:
 
 @dataclass(frozen=True)
 class Stamped:
-    """A table that is the same as long as its stamp is the same object."""
+    """A table that is the same as long as its stamp is the same object.
+
+    With `lasts`, what `make` reads never changes, so that it may be called at any later time, by any thread.
+    """
 
     stamp: object
     make: Callable[[], pa.Table]
+    lasts: bool = False
+
+
+def lasting(make: Callable[[], pa.Table]) -> Stamped:
+    """A table that may have changed since the last save, made of what changes no more, when it is written."""
+    return Stamped(object(), make, lasts=True)
 
 
 @dataclass(frozen=True)
 class Appended:
-    """A table that only grows, as long as its stamp is the same object; `make(start, end)` gives some of its rows."""
+    """A table that only grows, as long as its stamp is the same object; `make(start, end)` gives some of its rows.
+
+    It may be called at any later time, by any thread: the rows that are counted stay as they are.
+    """
 
     stamp: object
     count: int
@@ -87,16 +103,28 @@ class Appended:
 
 
 @dataclass(frozen=True)
-class Tracked:
-    """Cells, each place and code at most once, with marks of those that changed; `make` gives the chosen of them.
+class Held:
+    """Cells that nobody changes; `make` gives the chosen of them, with the columns `place` and `code`."""
 
-    What it makes has the columns `place` and `code`.
+    places: Integers
+    codes: npt.NDArray[np.int32]
+    make: Callable[[Chosen], pa.Table]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+@dataclass(frozen=True)
+class Tracked:
+    """Cells, each place and code at most once, with marks of those that changed.
+
+    `hold` gives the chosen of them as they are now, to be written while these change.
     """
 
     marks: Marks
     places: Integers
     codes: npt.NDArray[np.int32]
-    make: Callable[[Chosen], pa.Table]
+    hold: Callable[[Chosen], Held]
 
     def __len__(self) -> int:
         return len(self.places)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -179,7 +180,7 @@ class AnyInterner(Interner):
         return codes
 
     def values(self) -> Array:
-        return pa.array(list(self.known), self.kind)
+        return pa.array(list(self.known)[: self.count], self.kind)
 
 
 def _with_null(values: Array, null: int) -> Array:
@@ -293,11 +294,20 @@ class Groups:
     def saved(self) -> Appended:
         """The keys of all groups in order of their codes."""
 
+        now = self._as_now()
+
         def make(start: int, end: int) -> pa.Table:
-            arrays = self.keys(start, end)
+            arrays = now.keys(start, end)
             return pa.table(arrays, names=[f"key{i}" for i in range(len(arrays))])
 
         return Appended(self, self.count if self.kinds else 0, make)
+
+    def _as_now(self) -> Groups:
+        """The groups there are, in the same memory: more are only written behind what is counted now."""
+        now = copy(self)
+        now.columns, now.pairs = [copy(column) for column in self.columns], [copy(pair) for pair in self.pairs]
+        now._decoded = list(self._decoded)
+        return now
 
     def restore(self, table: pa.Table) -> None:
         if self.kinds and table.num_rows:

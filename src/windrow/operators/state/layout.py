@@ -47,6 +47,9 @@ class Table:
         # `take` knows that a row is a block of memory; indexing copies item by item.
         return Table({kind: np.take(matrix, rows, axis=0) for kind, matrix in self.matrices.items()})
 
+    def copy(self) -> Table:
+        return Table({kind: matrix.copy() for kind, matrix in self.matrices.items()})
+
     def put(self, rows: npt.NDArray[Any] | slice, other: Table) -> None:
         """Let these rows be those of another table of the same columns."""
         for kind, matrix in self.matrices.items():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +16,7 @@ from windrow.operators.kernels.panes import sliding
 from windrow.operators.kernels.panes.sliding import ACTIVE, HEAD, NEXT, TAIL
 from windrow.operators.kernels.searching import find_cells
 from windrow.operators.state.cells import Cells
-from windrow.operators.state.changes import Marks, Saved, Stamped
+from windrow.operators.state.changes import Held, Marks, Saved, Stamped, Tracked
 from windrow.operators.state.groups import Codes, codes_of
 from windrow.operators.state.kinds import ADDS, LEAST, StateKind
 from windrow.operators.state.layout import Layout, Table
@@ -89,6 +91,8 @@ class Timeline:
         self.listing = object()
         """Another one whenever other groups are active."""
         self.stacks = {kind: Stacks(kind) for kind in layout.kinds if kind is not ADDS}
+        self._lent: ref[Held] | None = None
+        """Cells in these arrays that another thread is writing, as long as it does."""
         self._reserve_cells(64)
         self.running = layout.empty(0)
         self.active: Codes = np.empty(0, np.int32)
@@ -236,17 +240,45 @@ class Timeline:
             gone = min(gone, int(np.searchsorted(self.panes[: self.count], self.keep_from)))
         if gone == 0 or (not at_once and gone < self.count and gone < max(1024, self.count // 2)):
             return
-        arrays: list[Numbers] = [self.panes, self.codes, *self.cells.matrices.values()]
-        for array in arrays:
-            array[: self.count - gone] = array[gone : self.count].copy()
+        if self._is_lent:
+            self._own(gone)
+        else:
+            arrays: list[Numbers] = [self.panes, self.codes, *self.cells.matrices.values()]
+            for array in arrays:
+                array[: self.count - gone] = array[gone : self.count].copy()
         self.marks.keep(slice(gone, self.count))
         for stacks in self.stacks.values():
             stacks.shift(gone, self.count)
         self.count -= gone
         self.position[[TAIL, HEAD]] = np.maximum(self.position[[TAIL, HEAD]] - gone, 0)
 
+    # Cells that are being saved
+
+    def _lend(self, rows: npt.NDArray[Any] | slice) -> Held:
+        """Cells to be written by another thread: a stretch of them without copying, until they change."""
+        held = self.in_panes().take(rows).held()
+        if isinstance(rows, slice):
+            self._lent = ref(held)
+        return held
+
+    @property
+    def _is_lent(self) -> bool:
+        """Whether somebody reads these very arrays: then cells are added behind the others, and none is changed."""
+        return self._lent is not None and self._lent() is not None
+
+    def _own(self, first: int = 0) -> None:
+        """Hold the cells from a place on in other arrays."""
+        panes, codes, cells = self.panes, self.codes, self.cells
+        self.panes, self.codes, self.cells = np.zeros_like(panes), np.zeros_like(codes), self.layout.empty(len(panes))
+        rows, kept = slice(first, self.count), slice(self.count - first)
+        self.panes[kept], self.codes[kept] = panes[rows], codes[rows]
+        self.cells.put(kept, cells.take(rows))
+        self._lent = None
+
     def amend(self, late: Cells, groups: int) -> None:
         """Late cells of closed panes: into the window if they are in it, and into their place for later."""
+        if self._is_lent:
+            self._own()
         self.reserve_groups(groups)
         start, panes, codes, state = self.window_start, late.places, late.codes, late.state
         places = np.empty(len(panes), np.int64)
@@ -298,6 +330,8 @@ class Timeline:
         used = np.flatnonzero(mapping[: len(self.running)] >= 0)
         new, capacity = mapping[used], max(64, min(groups, len(self.running)))  # new codes are not above old ones
         active = mapping[self.active[: int(self.position[ACTIVE])]]
+        if self._is_lent:
+            self._own()
         self.codes[: self.count] = mapping[self.codes[: self.count]]
         old = self.running.take(used)
         self.running = self.layout.empty(capacity)
@@ -317,7 +351,7 @@ class Timeline:
         """What a window holds is made again from its cells, unless it never lets go of any."""
         self.forget(at_once=True)
         tables: dict[str, Saved] = {
-            "timeline": self.in_panes().tracked(self.marks),
+            "timeline": Tracked(self.marks, self.panes[: self.count], self.codes[: self.count], self._lend),
             "room": scalars(groups=len(self.running)),
             **self._saved_position(),
         }

@@ -12,7 +12,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import Integers
 from windrow.errors import DataError
 from windrow.operators.compression.coded_column import CodedColumn
-from windrow.operators.state.changes import Saved, Stamped, under
+from windrow.operators.state.changes import Saved, Stamped, lasting, under
 from windrow.operators.store.budget import Kept, added
 from windrow.operators.store.chosen_rows import Test, chosen, others
 from windrow.operators.store.row_block import RowBlock
@@ -324,6 +324,11 @@ class RowStore:
     def table(self) -> pa.Table:
         return self.content().table()
 
+    def saved_whole(self) -> Saved:
+        """All rows, as they are now."""
+        blocks = self.blocks or [self.nothing]
+        return lasting(lambda: RowBlock.joined(blocks).opened().table())
+
     def fill(self, table: pa.Table, first: int = 0) -> None:
         """Hold exactly the rows of a table, numbered on from here."""
         self.replace(self.nothing.like(table), first)
@@ -333,12 +338,12 @@ class RowStore:
 
         Coded blocks never change, so each is saved once. Rows that are not in one count as the last.
         """
-        rest = RowBlock.joined([self.nothing, *(block for block in self.blocks if not block.is_sealed)])
-        tables: dict[str, Saved] = {name: (rest if self.by is None else rest.sorted(self.by)).table()}
+        rest, by = [self.nothing, *(block for block in self.blocks if not block.is_sealed)], self.by
+        tables: dict[str, Saved] = {name: lasting(lambda: _in_order(RowBlock.joined(rest), by).table())}
         for block in self.blocks:
             if block.is_sealed:
                 for column, stamp, make in block.coded():
-                    tables[f"{name}.{block.first}.{'+'.join(block.by)}.{column}"] = Stamped(stamp, make)
+                    tables[f"{name}.{block.first}.{'+'.join(block.by)}.{column}"] = Stamped(stamp, make, lasts=True)
         return tables
 
     def restore_under(
@@ -380,6 +385,10 @@ class RowStore:
         raw, spilled = (sum(sizes) for sizes in zip((0, 0), *(block.sizes for block in blocks), strict=True))
         columns = ((titles.get(name, name), sizes) for block in blocks for name, sizes in block.sizes_of_columns())
         return Kept(sum(map(len, blocks)), raw, self.nbytes, spilled, columns=added(columns))
+
+
+def _in_order(rows: RowBlock, by: str | None) -> RowBlock:
+    return rows if by is None else rows.sorted(by)
 
 
 def _are_alike(blocks: list[RowBlock]) -> bool:

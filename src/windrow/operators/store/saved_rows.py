@@ -18,9 +18,9 @@ def saved_rows(block: RowBlock) -> Iterator[tuple[str, Stamped]]:
     assert isinstance(block.data, SealedRows)
     for name, stamp, make in block.coded():
         if name == "place":
-            yield name, Stamped(stamp, make)
+            yield name, Stamped(stamp, make, lasts=True)
     for part, stamp, make in block.data.saved():
-        yield f"row.{part}", Stamped(stamp, make)
+        yield f"row.{part}", Stamped(stamp, make, lasts=True)
 
 
 def loaded_rows(tables: Mapping[str, pa.Table], sealing: Sealing) -> tuple[CodedColumn, SealedRows]:

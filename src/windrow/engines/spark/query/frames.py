@@ -51,7 +51,10 @@ class Settings:
     batch_rows: int = 1 << 22
     """Of one micro-batch of a replayed source."""
     partitions: int | None = field(default=None, metadata=INNER)
-    """Tasks that read a micro-batch of a replayed source; as many as shards unless given."""
+    """Tasks that read a micro-batch of a replayed source; as many as shuffle partitions unless given."""
+    max_shards: int | None = None
+    """Into how many shards groups are divided for good, as many as shuffle partitions unless given; a run with a
+    checkpoint may go on with any number of these up to it, each with some of the shards."""
     rate: float | None = None
     memory_budget: str | int | None = None
     """Kept rows of all shards beyond it go to the disk of the workers."""
@@ -124,7 +127,7 @@ def frames(
     panes = not static and flush.when is When.EAGER
     if not static:
         keep_shard_count(spark)
-    bundle, readings = bundled(plans, shard_keys_of(spark), panes=panes, flush=flush)
+    bundle, readings = bundled(plans, shard_keys_of(spark, settings), panes=panes, flush=flush)
     if settings.memory_budget is not None:
         refuse_plain_rows(plans, "memory_budget")
         bundle = replace(bundle, memory=bytes_of(settings.memory_budget, "memory_budget"))
@@ -150,9 +153,9 @@ def _source(lowering: PreAggregation, sources: Mapping[str, Source]) -> Source:
     return sources[lowering.exchange.stream.name]
 
 
-def shard_keys_of(spark: SparkSession) -> tuple[int, ...]:
-    """A shard for each shuffle partition."""
-    return tuple(shard_keys(shard_count(spark)))
+def shard_keys_of(spark: SparkSession, settings: Settings) -> tuple[int, ...]:
+    """The shards that groups are divided into: a shard for each shuffle partition, unless a number was chosen."""
+    return tuple(shard_keys(settings.max_shards or shard_count(spark)))
 
 
 def _lows(
@@ -199,7 +202,7 @@ def _replayed(spark: SparkSession, reading: Reading, source: Source, settings: S
         return bodies_of(reading, elements, order=span.first, numbers=(span.first, span.last), ends=span.ends)
 
     name = f"windrow_{uuid4().hex}"
-    partitions = settings.partitions or len(shard_keys_of(spark))
+    partitions = settings.partitions or shard_count(spark)
     replay = Replay(source, work, settings.batch_rows, partitions, settings.rate)
     spark.dataSource.register(replay_class(name, BODIES, replay))
     return spark.readStream.format(name).load()

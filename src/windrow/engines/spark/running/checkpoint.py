@@ -25,6 +25,7 @@ from windrow.durable.sealed_files import Damaged, read_json, write_json
 from windrow.durable.temporary_folders import temporary_folder
 from windrow.engines.spark.query.frames import Frames
 from windrow.engines.spark.running.logs import SINK, check_logs, last, places_of, relocate
+from windrow.engines.spark.running.rescale import fill_gaps
 from windrow.engines.spark.session.faults import explained
 from windrow.errors import ConfigurationError
 from windrow.sharded.chunks import VERSION
@@ -106,8 +107,27 @@ def _inspect(folder: Path, restore: bool) -> None:
         has_ledger = read_manifest(folder / SPARK_MANIFEST, VERSION).get("ledger", False)
         ledger = folder / GIVEN if has_ledger else None
         for name, given in ((SPARK, ledger), (LATE_CHECKPOINT, None), (REJECTED_CHECKPOINT, None)):
+            if given is not None:
+                fill_gaps(folder / name, given)
             check_logs(folder / name, given)
             relocate(folder / name)
+
+
+def shards_in(folder: Path, asked: int | None) -> int | None:
+    """Into how many shards the groups of a run are divided for good; as asked for where there is none yet."""
+    manifest = folder / SPARK_MANIFEST
+    if not manifest.exists():
+        return asked
+    with whole(folder):
+        saved = int(read_manifest(manifest, VERSION)["shards"])
+    if asked is not None and asked != saved:
+        raise ConfigurationError(
+            f"must be the number of the first run, {saved}: that of the partitions they are in may change",
+            parameter="max_shards",
+            value=asked,
+            hint="leave it out, or begin with an empty checkpoint folder",
+        )
+    return saved
 
 
 def claim(folder: Path, made: Frames, sources: Mapping[str, Source], *, ledger: bool) -> None:

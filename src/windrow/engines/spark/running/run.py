@@ -13,7 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from threading import Event
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from windrow.durable.sealed_files import read_json, write_json
 from windrow.engines.base import INNER, within
@@ -23,12 +24,14 @@ from windrow.engines.spark.connect.frame_sources import FrameSource
 from windrow.engines.spark.connect.kafka_messages import NAME
 from windrow.engines.spark.query.frames import Frames, Settings, frames, goes_on, is_static
 from windrow.engines.spark.running.checkpoint import (
+    GIVEN,
     LATE_CHECKPOINT,
     METRICS,
     REJECTED_CHECKPOINT,
     SPARK,
     check_output,
     claim,
+    shards_in,
     transaction_name,
     whole,
     working_folder,
@@ -36,9 +39,10 @@ from windrow.engines.spark.running.checkpoint import (
 from windrow.engines.spark.running.ledger import Deliver, SparkLedger, deliver_in_order, has_ties
 from windrow.engines.spark.running.logs import last
 from windrow.engines.spark.running.observing import OBSERVED, OnProgress, Watch, metrics_of
+from windrow.engines.spark.running.rescale import INTERVAL, fill_gaps, rescale
 from windrow.engines.spark.session.faults import clear_words
 from windrow.engines.spark.session.own_thread import on_own_thread
-from windrow.engines.spark.session.sessions import check, embedded
+from windrow.engines.spark.session.sessions import PARTITIONS, check, embedded
 from windrow.errors import ConfigurationError
 from windrow.physical.costs import Statistics
 from windrow.pipeline.memory import bytes_of
@@ -75,7 +79,7 @@ class SparkOptions(Settings):
     """Whether what goes to an address ends when what is there now has been read."""
 
     def check(self) -> None:
-        for name in ("batch_rows", "shards", "rate"):
+        for name in ("batch_rows", "shards", "max_shards", "rate"):
             value = getattr(self, name)
             if value is not None and not value >= 1:
                 raise ConfigurationError("must be at least 1", parameter=name, value=value)
@@ -136,7 +140,8 @@ def _run(
     started = time.perf_counter()
     with clear_words(), working_folder(options.checkpoint, restore=options.restore) as folder:
         spark = session_of(sources, options)
-        settings = replace(options, spool=folder / "spool")
+        settings = replace(options, spool=folder / "spool", max_shards=shards_in(folder, options.max_shards))
+        moving = partial(_move_state, spark, sources, options, requests.stop) if options.restore else None
 
         def work() -> list[Metrics]:
             made = frames(spark, plans, sources, settings)
@@ -144,14 +149,14 @@ def _run(
             if options.output is not None:
                 (plan,) = plans
                 now = options.once or not framed
-                running = _started(made[0], sources, options, folder, early=gives_early(plan), now=now)
+                running = _started(made[0], sources, options, folder, moving, early=gives_early(plan), now=now)
                 return [_watched(running, receiver.on_progress, options.json_lines, requests)]
             given = [_deliveries(receiver, query) for query in range(len(plans))]
             if not made[0].outcomes.isStreaming:
                 return _whole(made, given)
             closing = partial(frames, spark, plans, sources, replace(settings, close=True)) if framed else None
             ledger = SparkLedger(spark, folder, made, given, keep=options.checkpoint is not None)
-            return _Streaming(made, sources, closing, ledger, options, requests, receiver).run()
+            return _Streaming(made, sources, closing, ledger, options, requests, receiver, moving).run()
 
         each = on_own_thread(spark, work, requests.stop)
     return [replace(metrics, elapsed=time.perf_counter() - started) for metrics in each]
@@ -162,6 +167,7 @@ def _started(
     sources: Mapping[str, Source],
     options: SparkOptions,
     folder: Path,
+    moving: Moving | None,
     *,
     early: bool,
     now: bool,
@@ -177,6 +183,9 @@ def _started(
         if output.folder is not None:
             check_output(output.folder, checkpoint)
     claim(folder, made, sources, ledger=False)
+    if moving is not None:
+        for output, checkpoint in outputs:
+            moving(checkpoint, partial(_once, output, checkpoint), output.folder)
     return [_start(output, checkpoint, now=now) for output, checkpoint in outputs]
 
 
@@ -185,6 +194,35 @@ def _start(output: Output, checkpoint: Path, *, now: bool) -> StreamingQuery:
     if output.place.format == "kafka":
         prepared = prepared.option(NAME, transaction_name(checkpoint))
     return replace(output, writer=prepared.trigger(availableNow=True) if now else prepared).start()
+
+
+def _once(output: Output, checkpoint: Path) -> StreamingQuery:
+    """The one micro-batch that was begun and is not done."""
+    prepared = output.writer.option("checkpointLocation", str(checkpoint)).trigger(once=True)
+    return replace(output, writer=prepared).start()
+
+
+Moving: TypeAlias = "Callable[[Path, Callable[[], StreamingQuery], str | None], None]"
+"""Has the state of a checkpoint where this run wants it, before its query starts."""
+
+
+def _move_state(
+    spark: SparkSession,
+    sources: Mapping[str, Source],
+    options: SparkOptions,
+    stop: Event,
+    checkpoint: Path,
+    once: Callable[[], StreamingQuery],
+    files: str | None,
+) -> None:
+    """The number of shuffle partitions that was asked for, by an option or by the session that was given."""
+    is_given = options.spark is not None or any(isinstance(source, FrameSource) for source in sources.values())
+    chosen = spark.conf.get(PARTITIONS, None) if is_given else None
+    wanted = options.shards if chosen is None else int(chosen)
+    if wanted is not None:
+        rescale(spark, checkpoint, wanted, once, stop)
+    if files is not None:
+        fill_gaps(checkpoint, Path(files), int(spark.conf.get(INTERVAL, "10") or 10))
 
 
 def _watched(
@@ -237,6 +275,7 @@ class _Streaming:
     options: SparkOptions
     requests: Requests
     receiver: Receiver
+    moving: Moving | None
 
     @property
     def folder(self) -> Path:
@@ -246,6 +285,9 @@ class _Streaming:
         """Follow where that is wanted; then drain and, where the streams do not end by themselves, end them."""
         claim(self.folder, self.made[0], self.sources, ledger=True)
         outcomes = self.made[0].outcomes
+        if self.moving is not None:
+            once = self.ledger.writer(outcomes).trigger(once=True)
+            self.moving(self.folder / SPARK, once.start, str(self.folder / GIVEN))
         if self.requests.follow and self.closing is not None:
             self.ledger.hand_over()  # what was given before a restore: nothing may come for long
             self._hand_over_until_end(outcomes, follow=True)

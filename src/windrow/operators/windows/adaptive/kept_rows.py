@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from windrow.aggregates.kinds.base import Integers
+from windrow.operators.state.changes import Saved, lasting
 from windrow.operators.state.groups import Codes
 from windrow.operators.store.chosen_rows import Test
 from windrow.operators.store.row_block import RowBlock
@@ -63,8 +64,10 @@ class KeptRows:
         self.new.replace(self.shape.nothing)
         self.sorted.replace(self.shape.of_table(table))
 
-    def table(self) -> pa.Table:
-        return self.where(lambda _: True).table()
+    def saved(self) -> Saved:
+        """All rows, as they are now, sorted by pane and group."""
+        blocks = [self.shape.nothing, *self.sorted.blocks, *self.new.blocks]
+        return lasting(lambda: RowBlock.joined(blocks).ordered("place", "code").table())
 
     @property
     def nbytes(self) -> int:

@@ -340,7 +340,7 @@ class AdaptWid(PanedWid):
     def state(self) -> dict[str, Saved]:
         self._sort_out()
         standings = tabled(code=self.standings.outer, level=self.standings.levels)
-        return {**super().state(), "rows": self.kept.table(), "standings": standings}
+        return {**super().state(), "rows": self.kept.saved(), "standings": standings}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         super().restore(tables)

@@ -135,7 +135,7 @@ class CountedRows(RowWindows):
     # Groups and state
 
     def state(self) -> dict[str, Saved]:
-        tables: dict[str, Saved] = {**super().state(), "waiting": self.waiting.table()}
+        tables: dict[str, Saved] = {**super().state(), "waiting": self.waiting.saved_whole()}
         return tables if self.is_key else tables | {"partition_keys": self.partitions.saved()}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:

@@ -285,11 +285,11 @@ class PerRow(Windower):
         tables: dict[str, Saved] = {
             **self.timeline.saved(),
             **self.rows_kept.saved(),
-            "waiting": self.waiting.table(),
+            "waiting": self.waiting.saved_whole(),
             "counters": tabled(value=self.counters),
             "ended": scalars(windows=self.ended),
         }
-        return tables if self.past is None else tables | {"past": self.past.table()}
+        return tables if self.past is None else tables | {"past": self.past.saved_whole()}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         self.timeline.restore(tables)

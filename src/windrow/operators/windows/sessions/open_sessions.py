@@ -16,7 +16,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.base import Custom, Integers, Values
 from windrow.operators.kernels.rows.sessions import assign_rows, label_sessions
 from windrow.operators.state.cells import Cells
-from windrow.operators.state.changes import Saved
+from windrow.operators.state.changes import Saved, lasting
 from windrow.operators.state.customs import CustomState
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.layout import Table
@@ -154,7 +154,7 @@ class Sessions:
         self.rows_kept.remap(mapping)
 
     def state(self) -> dict[str, Saved]:
-        return {"sessions": self.open.table(), **self.rows_kept.saved()}
+        return {"sessions": lasting(self.open.table), **self.rows_kept.saved()}
 
     def restore(self, tables: dict[str, pa.Table]) -> None:
         self.open = self._none().like(tables["sessions"])

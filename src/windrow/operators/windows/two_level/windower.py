@@ -20,7 +20,7 @@ from windrow.aggregates.kinds.arrays import arrow, scalars, tabled
 from windrow.aggregates.kinds.base import Integers
 from windrow.errors import ConfigurationError
 from windrow.operators.state.cells import Cells
-from windrow.operators.state.changes import Saved
+from windrow.operators.state.changes import Saved, lasting
 from windrow.operators.state.groups import NO_CODES, Codes
 from windrow.operators.state.kinds import LEAST
 from windrow.operators.state.layout import Table
@@ -195,7 +195,7 @@ class TwoLevel(PanedWid):
         self.swept, self._sweep = self.asked, None
 
     def content(self) -> tuple[Cells, Cells]:
-        """Open cells, and those in closed panes that later windows need."""
+        """Copies of open cells, and of those in closed panes that later windows need."""
         self._settle()
         both = zip(*((self._nothing(), self._nothing()), *(stripe.content() for stripe in self.stripes)), strict=True)
         opened, held = (Cells.joined(parts) for parts in both)
@@ -259,8 +259,8 @@ class TwoLevel(PanedWid):
             [(stripe.done, stripe.wid.timeline.next_window) for stripe in self.stripes], np.int64
         ).reshape(-1, 2)
         return {
-            "cells": opened.ordered().table(),
-            "held": held.ordered().table(),
+            "cells": lasting(lambda: opened.ordered().table()),
+            "held": lasting(lambda: held.ordered().table()),
             "late": self._late_table(),
             "stripes": tabled(done=stripes[:, 0].copy(), next=stripes[:, 1].copy()),
             "closings": tabled(bound=closings[:, 0].copy(), last=closings[:, 1].copy()),
