@@ -44,7 +44,7 @@ Work = Callable[[pa.RecordBatch], tuple[float, int]]
 """Takes rows in and saves; gives the seconds and the bytes of the save."""
 
 
-def plan_of(window: Sliding) -> Node:
+def plan_of(window: Sliding) -> WindowAggregate:
     calls = AggregateCall("n", "count"), AggregateCall("s", "sum", Column("x")), AggregateCall("m", "max", Column("x"))
     return WindowAggregate(STREAM, window, (("k", Column("k")),), calls)
 

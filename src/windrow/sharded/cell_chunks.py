@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from windrow.aggregates.kinds.arrays import arrow
 from windrow.aggregates.kinds.base import Integers
-from windrow.operators.state.changes import Flags, Held, Tracked
+from windrow.operators.state.changes import Flags, HeldCells, Tracked
 from windrow.sharded.wire import seal
 
 Part: TypeAlias = tuple[int, int, int]
@@ -148,7 +148,7 @@ class ChunkGrid:
         self.width = (most >> self.bits[1]) + 1
         self.size = ((last >> self.bits[0]) - self.first + 1) * self.width
 
-    def numbers(self, cells: Tracked | Held, rows: Integers | slice = slice(None)) -> Integers:
+    def numbers(self, cells: Tracked | HeldCells, rows: Integers | slice = slice(None)) -> Integers:
         """The number of the chunk of each cell."""
         places, codes = cells.places[rows] >> self.bits[0], cells.codes[rows] >> self.bits[1]
         return (places - self.first) * self.width + codes
@@ -188,7 +188,7 @@ def stay(writer: Writer) -> TableKnown:
     return writer.known
 
 
-def _write_none(none: Held, stamp: object, writer: Writer) -> TableKnown:
+def _write_none(none: HeldCells, stamp: object, writer: Writer) -> TableKnown:
     writer.put((0, 0, 0), none.make(slice(0)))
     writer.keep_only([(0, 0, 0)])
     return TableKnown(writer.digests, stamp)
@@ -201,7 +201,7 @@ def _write_cells(
     return TableKnown(writer.digests, stamp, count, grid.bits, chunks)
 
 
-def _write_all(cells: Held, grid: ChunkGrid, writer: Writer) -> dict[Chunk, ChunkKnown]:
+def _write_all(cells: HeldCells, grid: ChunkGrid, writer: Writer) -> dict[Chunk, ChunkKnown]:
     """Compare every chunk; those with patches differ from what they were."""
     chunks: dict[Chunk, ChunkKnown] = {}
     for number, rows in _by_chunk(grid.numbers(cells)):
@@ -238,7 +238,7 @@ def _take_changes(table: Tracked, grid: ChunkGrid, known: TableKnown) -> Callabl
     return partial(_write_changes, patched, whole, grid, cells, anew)
 
 
-def _whole(table: Tracked, grid: ChunkGrid, anew: Flags, count: int) -> Held:
+def _whole(table: Tracked, grid: ChunkGrid, anew: Flags, count: int) -> HeldCells:
     """All cells of the chunks that are written anew; where these are most, those of the others too: that is quicker."""
     if 2 * count > len(table):
         return table.hold(slice(None))
@@ -246,7 +246,7 @@ def _whole(table: Tracked, grid: ChunkGrid, anew: Flags, count: int) -> Held:
 
 
 def _write_changes(
-    patches: Held, whole: Held, grid: ChunkGrid, cells: Integers, anew: Flags, writer: Writer
+    patches: HeldCells, whole: HeldCells, grid: ChunkGrid, cells: Integers, anew: Flags, writer: Writer
 ) -> dict[Chunk, ChunkKnown]:
     chunks = _staying(writer, grid, cells)
     for number, chosen in _by_chunk(grid.numbers(patches)):

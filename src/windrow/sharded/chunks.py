@@ -40,7 +40,7 @@ from windrow.sharded.cell_chunks import (
 )
 from windrow.sharded.wire import opened
 
-__all__ = ["VERSION", "ChunkStore", "Key", "Known", "Taken", "digest", "load", "save", "take", "without"]
+__all__ = ["VERSION", "ChunkStore", "Key", "Known", "TakenTables", "digest", "load", "save", "take", "without"]
 
 VERSION = 8
 """Of the saved state, on every engine. State of another version is refused."""
@@ -53,7 +53,7 @@ _BY_TIME = ("/left", "/right")
 
 
 @dataclass(frozen=True)
-class Taken:
+class TakenTables:
     """State as it was at one moment: nothing that happens to the structures since changes it."""
 
     known: Known
@@ -72,9 +72,9 @@ class Taken:
         return now
 
 
-def take(tables: Mapping[str, Saved], known: Known) -> Taken:
+def take(tables: Mapping[str, Saved], known: Known) -> TakenTables:
     """What a save must write, copied where it may change: quick, since encoding and writing come later."""
-    return Taken(known, {name: _taken(table, known.get(name, TableKnown())) for name, table in tables.items()})
+    return TakenTables(known, {name: _taken(table, known.get(name, TableKnown())) for name, table in tables.items()})
 
 
 def save(tables: Mapping[str, Saved], known: Known, store: ChunkStore) -> Known:

@@ -212,7 +212,6 @@ class Runner:
         self.writer.offer(self._taken)
         self.writer.settle()
 
-
     def feed(self, name: str, element: Given) -> None:
         """One element of one source through the plan."""
         before = time.perf_counter()

@@ -17,7 +17,7 @@ import pyarrow as pa
 from windrow.durable.sealed_files import Seal, SealedWriter, read_sealed, write_sealed
 from windrow.operators.state.changes import nested
 from windrow.pipeline.graph import Pipeline
-from windrow.sharded.chunks import Key, Known, Taken, load, take, without
+from windrow.sharded.chunks import Key, Known, TakenTables, load, take, without
 
 MOST_FILES = 64
 _PAGE = 1 << 16
@@ -53,7 +53,7 @@ class TakenState:
 
     before: KeptState
     """That of the last checkpoint."""
-    state: Taken
+    state: TakenTables
 
 
 class _ChunkFile:

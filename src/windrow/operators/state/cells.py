@@ -13,7 +13,7 @@ import pyarrow as pa
 from windrow.aggregates.kinds.arrays import arrow, numbers_of
 from windrow.aggregates.kinds.base import Integers
 from windrow.operators.kernels.panes import cells as kernels
-from windrow.operators.state.changes import Held, Marks, Saved, Tracked
+from windrow.operators.state.changes import HeldCells, Marks, Saved, Tracked
 from windrow.operators.state.groups import Codes, codes_of
 from windrow.operators.state.layout import Layout, Table
 from windrow.operators.state.state_columns import state_columns, state_of
@@ -80,9 +80,9 @@ class Cells:
             return cells
         return Cells(cells.places.copy(), cells.codes.copy(), cells.state.copy())
 
-    def held(self) -> Held:
+    def held(self) -> HeldCells:
         """These, which nobody changes any more."""
-        return Held(self.places, self.codes, lambda chosen: self.take(chosen).table())
+        return HeldCells(self.places, self.codes, lambda chosen: self.take(chosen).table())
 
 
 class CellTable:

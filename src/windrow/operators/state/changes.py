@@ -103,7 +103,7 @@ class Appended:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldCells:
     """Cells that nobody changes; `make` gives the chosen of them, with the columns `place` and `code`."""
 
     places: Integers
@@ -124,7 +124,7 @@ class Tracked:
     marks: Marks
     places: Integers
     codes: npt.NDArray[np.int32]
-    hold: Callable[[Chosen], Held]
+    hold: Callable[[Chosen], HeldCells]
 
     def __len__(self) -> int:
         return len(self.places)

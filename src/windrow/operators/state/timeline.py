@@ -16,7 +16,7 @@ from windrow.operators.kernels.panes import sliding
 from windrow.operators.kernels.panes.sliding import ACTIVE, HEAD, NEXT, TAIL
 from windrow.operators.kernels.searching import find_cells
 from windrow.operators.state.cells import Cells
-from windrow.operators.state.changes import Held, Marks, Saved, Stamped, Tracked
+from windrow.operators.state.changes import HeldCells, Marks, Saved, Stamped, Tracked
 from windrow.operators.state.groups import Codes, codes_of
 from windrow.operators.state.kinds import ADDS, LEAST, StateKind
 from windrow.operators.state.layout import Layout, Table
@@ -91,7 +91,7 @@ class Timeline:
         self.listing = object()
         """Another one whenever other groups are active."""
         self.stacks = {kind: Stacks(kind) for kind in layout.kinds if kind is not ADDS}
-        self._lent: ref[Held] | None = None
+        self._lent: ref[HeldCells] | None = None
         """Cells in these arrays that another thread is writing, as long as it does."""
         self._reserve_cells(64)
         self.running = layout.empty(0)
@@ -254,7 +254,7 @@ class Timeline:
 
     # Cells that are being saved
 
-    def _lend(self, rows: npt.NDArray[Any] | slice) -> Held:
+    def _lend(self, rows: npt.NDArray[Any] | slice) -> HeldCells:
         """Cells to be written by another thread: a stretch of them without copying, until they change."""
         held = self.in_panes().take(rows).held()
         if isinstance(rows, slice):
