@@ -74,7 +74,7 @@ def main(settings: Settings) -> None:
 
     rows = settings.rows(MESSAGES)
     with topic_of(rows) as (servers, topic), TemporaryDirectory() as folder:
-        spark = embedded(memory="2g", **{"spark.jars": ",".join(jars())})
+        spark = embedded(memory="2g", **dict[str, Any]({"spark.jars": ",".join(jars())}))
         query = wr.sql(QUERY.format(address=f"kafka://{servers}/{topic}"))
         works = {
             "Spark's connector and window()": lambda: drained(plain(spark, servers, topic), folder),

@@ -39,7 +39,7 @@ OPTIONS = {"local": {"every": "checkpoint_every", "memory_budget": "memory"}, "s
 _COUNT = click.IntRange(min=1, max=2**62 - 1)
 
 
-class _Every(click.ParamType):
+class _Every(click.ParamType):  # type: ignore[type-arg]  # a generic in later versions of click only
     """A number of rows, or a length of time, which the engine reads."""
 
     name = "rows or a length of time"
