@@ -31,6 +31,10 @@ class WatchedSource(Source):
         return self.source.is_endless
 
     @property
+    def in_process_only(self) -> bool:
+        return self.source.in_process_only
+
+    @property
     def delivery(self) -> Delivery:
         return self.source.delivery
 
