@@ -56,7 +56,8 @@ def test_ctrl_c_on_spark(tmp_path: Path) -> None:
 
 
 ENDLESS = (
-    "CREATE STREAM s FROM 'rate:' PROGRESS ON timestamp; SELECT count(*) AS n FROM s [RANGE 1 SECOND WATTR timestamp]"
+    "CREATE STREAM s FROM 'rate:' PROGRESS ON timestamp SLACK 1 SECOND; "
+    "SELECT count(*) AS n FROM s [RANGE 1 SECOND WATTR timestamp]"
 )
 
 

@@ -104,3 +104,12 @@ def test_what_is_read_where(tmp_path: Path) -> None:
     assert (2, True) == (done.returncode, "`FILE` must be a file here, because a stream is read from" in done.stderr)
     with pytest.raises(ConfigurationError, match="`s` must be data that Spark can read, got standard"):
         sql(SQL).collect(engine="spark")
+
+
+def test_a_stream_whose_windows_would_never_close_is_told_of() -> None:
+    text = SQL.replace(" SLACK 2", "")
+    env = {**os.environ, "PYTHONPATH": "src"}
+    arguments = [sys.executable, "-c", PROGRAM, "run", "-e", text, "--output", "csv:-"]
+    done = subprocess.run(arguments, input=line(3), capture_output=True, text=True, env=env, check=True)
+    assert "s never ends, and only its end would close a window: say PROGRESS ON t ORDERED" in done.stderr
+    assert "k,window_start,window_end,n\na,0,10,1\n" == done.stdout

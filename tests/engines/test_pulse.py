@@ -11,9 +11,9 @@ import pytest
 
 import windrow as wr
 from windrow.engines.base import engine_named
+from windrow.engines.local.options import LocalOptions
 from windrow.engines.local.reading import Reading
 from windrow.engines.local.reporting import awaited
-from windrow.engines.local.options import LocalOptions
 from windrow.engines.run import Receiver, Requests
 from windrow.operators.input.input import Input
 from windrow.semantics.progress.policies import Ordered

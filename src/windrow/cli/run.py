@@ -221,14 +221,24 @@ def _refuse_shared_files(settings: dict[str, Any], count: int) -> None:
             )
 
 
+def _notes(queries: Sequence[Query], settings: dict[str, Any]) -> Iterator[str]:
+    """What somebody should know who runs these."""
+    from windrow.physical.explain.notes import endless_notes, week_notes
+
+    for query in queries:
+        yield from week_notes(query.plan)
+        named = query.sources.items()
+        endless = [name for name, one in named if one.is_endless or getattr(one, "is_streaming", False)]
+        yield from endless_notes(query.plan, [] if settings["once"] else endless)
+
+
 def run_queries(queries: Sequence[Query], settings: dict[str, Any], operation: Operation) -> list[Metrics]:
     """Run queries to their sinks, report on the way; close with the account of the rows of each, and what was lost."""
     from windrow.cli.progress import closing_line, native_line, warning_lines
     from windrow.operations.narrator import account
-    from windrow.physical.explain.notes import week_notes
 
     queries = [_adjusted(query, settings) for query in queries]
-    for note in dict.fromkeys(note for query in queries for note in week_notes(query.plan)):
+    for note in dict.fromkeys(_notes(queries, settings)):
         say("note", note)
     if any(_is_live(query, settings) for query in queries):
         done = [_run_live(query, settings, operation) for query in queries]

@@ -314,6 +314,8 @@ class Run(Generic[Item]):
 
         Returns at once: the last results are to be read like all others, or waited for.
         """
+        for channel in self._channels.values():
+            channel.end()  # what was pushed up to now still counts
         self._mailbox.requests.close.set()
 
     def wait(self) -> Metrics:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from time import monotonic
 
 from windrow.engines.run import Requests
@@ -45,16 +46,17 @@ class WatchedSource(Source):
         self, position: Position | None = None, *, batch_rows: int = BATCH_ROWS, batch_wait: float | None = None
     ) -> Reader:
         narrowed = self.source.select(self.schema.names)
-        return _WatchedReader(narrowed.open(position, batch_rows=batch_rows, batch_wait=batch_wait), self.requests)
+        reader = narrowed.open(position, batch_rows=batch_rows, batch_wait=batch_wait)
+        return _WatchedReader(reader, self.requests, inf if self.source.is_read_up else _AHEAD)
 
 
 class _WatchedReader:
     """Waits as long as it is asked to, but never longer than a tick at a time."""
 
-    def __init__(self, reader: Reader, requests: Requests) -> None:
+    def __init__(self, reader: Reader, requests: Requests, left: float) -> None:
         self.reader = reader
         self.requests = requests
-        self.left = _AHEAD
+        self.left = left
         """How many elements are still taken once the run is to close."""
 
     @property

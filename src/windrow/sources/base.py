@@ -109,6 +109,11 @@ class Source(ABC):
         """The same with that column, and with punctuations that tell of partitions when they begin and end."""
         return self
 
+    @property
+    def is_read_up(self) -> bool:
+        """Whether all that is there is read before a run that is closed ends; of others only a little."""
+        return False
+
     def until_now(self) -> Source:
         """The same with an end, behind what is there now; a source that does not know that ends when its data does."""
         return self

@@ -135,3 +135,33 @@ def test_what_is_no_row_is_given_out_and_counted(feeder: Feeder) -> None:
     assert comparable(by_definition(good).results) == comparable(given)
     assert bad == [row["payload"] for row in seen]
     assert all(row["source"] == "s" and row["reason"] and row["offset"] is not None for row in seen)
+
+
+def test_a_run_that_is_closed_takes_what_was_pushed(tmp_path: Path) -> None:
+    """However far it is behind."""
+    sent = rows(random.Random(3), 500)
+    with query(None).start(batch_rows=7) as run:
+        for row in sent:
+            run.push(row)
+        run.close()
+        given = [row for batch in run for row in batch.to_pylist()]
+        assert 500 == run.metrics.rows_in
+        with pytest.raises(wr.ConfigurationError, match="`s` takes no more rows, because its run has ended"):
+            run.push(sent[0])
+    assert comparable(by_definition(sent).results) == comparable(given)
+
+
+def test_what_is_pushed_is_refused_at_once_where_it_does_not_fit() -> None:
+    with query(None).start() as run:
+        for wrong, message in (
+            ({"t": 1, "y": 2}, "`s` must have no keys but the columns"),
+            ({"t": "soon"}, "`t` must be int64"),
+            (7, "`s` must give batches, tables, dict rows or punctuations"),
+            (pa.table({"x": [1]}), "`s` has no column 't'"),
+        ):
+            with pytest.raises(wr.WindrowError, match=message):
+                run.push(wrong)
+        with pytest.raises(wr.ConfigurationError, match=r"`to` must be a stream whose rows are pushed.*one of s"):
+            run.push({"t": 1}, to="other")
+    with pytest.raises(wr.SourceError, match="`s` has no rows of its own"):
+        query(None).sources["s"].open()

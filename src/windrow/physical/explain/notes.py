@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from windrow.physical.rules.pass_promises import keys_below, usable_keys
@@ -65,6 +65,16 @@ def _rows_between(node: WindowAggregate) -> Iterator[str]:
         yield _BETWEEN.format(render(window.slide, domain), render(window.range, domain))
     if isinstance(window, RowsWindow) and window.slide > window.range:
         yield _BETWEEN.format(row_count(window.slide), row_count(window.range))
+
+
+def endless_notes(plan: Node, endless: Collection[str]) -> Iterator[str]:
+    """On streams of these that never end, and of which nothing but their end makes a promise."""
+    for node in walk(plan):
+        if isinstance(node, Stream) and node.name in endless and isinstance(node.policy, AtEnd):
+            yield (
+                f"{node.name} never ends, and only its end would close a window: say PROGRESS ON {node.time} ORDERED, or "
+                "SLACK 1 MINUTE, to get results while it goes on."
+            )
 
 
 def week_notes(plan: Node) -> Iterator[str]:

@@ -58,6 +58,10 @@ class FollowSource(Source):
         return True
 
     @property
+    def is_read_up(self) -> bool:
+        return True
+
+    @property
     def reads(self) -> tuple[str, ...]:
         return (self.path,)
 

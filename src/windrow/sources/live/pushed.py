@@ -114,6 +114,10 @@ class PushedSource(Source):
         return True
 
     @property
+    def is_read_up(self) -> bool:
+        return True
+
+    @property
     def delivery(self) -> Delivery:
         return Delivery.AT_MOST_ONCE
 
