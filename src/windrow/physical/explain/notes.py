@@ -72,8 +72,8 @@ def endless_notes(plan: Node, endless: Collection[str]) -> Iterator[str]:
     for node in walk(plan):
         if isinstance(node, Stream) and node.name in endless and isinstance(node.policy, AtEnd):
             yield (
-                f"{node.name} never ends, and only its end would close a window: say PROGRESS ON {node.time} ORDERED, or "
-                "SLACK 1 MINUTE, to get results while it goes on."
+                f"{node.name} never ends, and only its end would close a window: say PROGRESS ON {node.time} ORDERED, "
+                "or SLACK 1 MINUTE, to get results while it goes on."
             )
 
 
