@@ -37,7 +37,9 @@ class LateSink(Sink):
         self.columns = columns
         self.parameter = parameter
         self.sink: Sink | None = None
-        self._open(columns).abort()  # a file that cannot be written is found out now, not after the run
+        opened = self._open(columns)  # a file that cannot be written is found out now, not after the run
+        self.holds_back = opened.holds_back
+        opened.abort()
 
     def _open(self, columns: pa.Schema) -> Sink:
         try:

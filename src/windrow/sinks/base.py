@@ -39,6 +39,9 @@ class Sink(ABC):
     only_appends: ClassVar[bool] = False
     """Whether it is a place that early results cannot be taken back from."""
 
+    holds_back: bool = False
+    """Whether rows are given only with a checkpoint, so that where none is ever written nothing would be."""
+
     @abstractmethod
     def write(self, batch: pa.RecordBatch) -> None:
         """Take the rows of a batch; columns are matched by name."""

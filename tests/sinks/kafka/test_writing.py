@@ -10,7 +10,10 @@ import pyarrow as pa
 import pytest
 
 from tests.kafka_broker import Broker
+from windrow.engines.run import untagged
 from windrow.errors import ConfigurationError
+from windrow.query.running import begin
+from windrow.query.writing import QueryOutputs, receiver_of
 from windrow.sinks.base import Saved, Sink
 from windrow.sinks.kafka.rows import RowWriter, avro_schema, row_writer
 from windrow.sinks.kafka.sink import open_kafka
@@ -165,3 +168,15 @@ def test_a_broker_that_starts_again_gets_everything_once(broker: Broker) -> None
     sink.close()
     exact.close()
     assert [1, 2, 3, 4] == numbers(broker, topic)
+
+
+def test_rows_that_only_checkpoints_give_are_refused_where_none_is_written(broker: Broker) -> None:
+    import windrow as wr
+
+    topic = broker.topic()
+    text = f"CREATE STREAM t (n BIGINT) FROM 'kafka://{broker.servers}/{topic}' PROGRESS ON n ORDERED; SELECT n FROM t"
+    query = wr.sql(text)
+    into = receiver_of([QueryOutputs({"output": sink_of(broker, topic, EXACTLY)})], endless=True)
+    pattern = r"^`output` gives rows only with checkpoints.* Hint: give --checkpoint DIR and --every N"
+    with pytest.raises(ConfigurationError, match=pattern):
+        begin([query.plan], [query.sources], untagged, engine="local", into=into, follow=True)

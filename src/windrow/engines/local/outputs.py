@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from windrow.durable.sealed_files import Seal, read_stream, verify, write_stream
+from windrow.errors import ConfigurationError
 from windrow.sinks.base import Saved, Sink
 
 PENDING = "pending"
@@ -64,6 +65,18 @@ class KeptOutputs:
         """The files that checkpoints which are kept need; the others are forgotten."""
         self._files = {number: files for number, files in self._files.items() if number in kept}
         return {file for files in self._files.values() for file in files}
+
+
+def refuse_held_back(sinks: Mapping[str, Sink]) -> None:
+    """Refuse sinks that give rows only with checkpoints, where a run that never ends writes none."""
+    for name, sink in sinks.items():
+        if sink.holds_back:
+            raise ConfigurationError(
+                "gives rows only with checkpoints, and this run writes none while it goes on",
+                parameter=name,
+                hint="give --checkpoint DIR and --every N (checkpoint=..., checkpoint_every=...), or leave out "
+                "delivery=exactly-once",
+            )
 
 
 def verify_pending(folder: Path, listed: Mapping[str, Any]) -> None:

@@ -17,6 +17,7 @@ from windrow.engines.base import Engine, within
 from windrow.engines.local.background import BackgroundWriter
 from windrow.engines.local.checkpoint import LATE, RESULTS, Checkpoints, Draft
 from windrow.engines.local.options import LocalOptions, seconds_of
+from windrow.engines.local.outputs import refuse_held_back
 from windrow.engines.local.passes import passes, reading_order, shortest_silence
 from windrow.engines.local.reading import Clock, ReadAheadReader, Reading, interleaved
 from windrow.engines.local.reporting import Reporter, awaited
@@ -145,6 +146,8 @@ class Runner:
         """Say where everything goes, and give what was given before."""
         on_late = receiver.on_late
         self.on_reject = receiver.on_reject
+        if self.requests.follow and not self.options.checkpoint_every:
+            refuse_held_back(receiver.sinks)
         if self.checkpoints is not None and receiver.sinks:
             self.checkpoints.go_on(receiver.sinks)
             if self.checkpoints.last is None:  # so that what is given before the first one can be taken back, too

@@ -35,6 +35,7 @@ class TransactionalSink(KafkaSink):
     """Gives the rows of each checkpoint in one transaction. Readers need `isolation.level=read_committed`."""
 
     delivery = Delivery.EXACTLY_ONCE
+    holds_back = True
 
     def _begin(self) -> None:
         prefix = self.address.settings.get(NAME, "windrow")
