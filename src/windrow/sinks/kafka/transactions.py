@@ -158,8 +158,13 @@ class TransactionalSink(KafkaSink):
         for batch in batches:
             self.send(batch)
         # Also because the client never comes back from what follows where it must look for the coordinator first.
-        while producer.flush(1.0) and monotonic() < until:
-            pass
+        try:
+            while producer.flush(1.0) and monotonic() < until:
+                pass
+        except SystemError as error:  # as the client raises what is fatal while it has deliveries to report
+            if self.faults.fatal is None:
+                raise
+            raise library().KafkaException(self.faults.fatal) from error
         group = self.marking.consumer_group_metadata()
         self._asked_again(lambda: _in_time(lambda: producer.send_offsets_to_transaction(mark, group, _TRY)))
         self._asked_again(lambda: _in_time(lambda: producer.commit_transaction(_TRY)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from time import monotonic
@@ -42,6 +43,7 @@ def settings_of(address: KafkaAddress, parameter: str, defaults: Mapping[str, An
         "bootstrap.servers": address.servers,
         "client.id": "windrow",
         "log_level": 0,  # its faults are told by us
+        "logger": logging.getLogger("windrow.librdkafka"),
         "reconnect.backoff.max.ms": 2000,
         "socket.keepalive.enable": True,
         "topic.metadata.refresh.interval.ms": 10_000,
