@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -134,7 +134,7 @@ def _offsets(offset: Offset) -> dict[int, int]:
 
 def topic_class(name: str, schema: StructType | str, topic: Topic) -> type[DataSource]:
     """The format `name` that reads a topic: register it, then `readStream.format(name).load()`."""
-    sent = LoadedLater(topic)
+    topic = replace(topic, work=LoadedLater(topic.work))
 
     class TopicSource(DataSource):  # defined in here so that it travels by value, with what it reads
         @classmethod
@@ -145,6 +145,6 @@ def topic_class(name: str, schema: StructType | str, topic: Topic) -> type[DataS
             return schema
 
         def streamReader(self, schema: StructType) -> Any:  # noqa: N802
-            return TopicStream(sent.value)
+            return TopicStream(topic)
 
     return TopicSource
