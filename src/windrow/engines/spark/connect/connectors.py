@@ -103,6 +103,8 @@ class Output:
         return facts.get("Location") if facts.get("Provider", "").lower() in _PLAIN else None
 
     def start(self) -> StreamingQuery:
+        if self.place.format == "kafka":  # a sink in Python is looked for in the session that is active in this thread
+            self.spark.createDataFrame([], "made_active int")
         if self.place.format == "table":
             return self.writer.toTable(self.place.target)
         return self.writer.start(self.place.target) if self.place.format in FILES else self.writer.start()
