@@ -1,4 +1,4 @@
-"""Messages as rows: their values in the declared columns, and what Kafka knows of each in columns of its own names.
+"""KafkaMessages as rows: their values in the declared columns, and what Kafka knows of each in columns of its own names.
 
 `_key`, `_headers`, `_partition`, `_offset`, `_timestamp` and `_topic` are there for whoever declares them. A message
 that is no row - without a value, malformed, with a value or a key that does not fit - is told by its place, with the
@@ -32,7 +32,7 @@ METADATA: dict[str, Kinds] = {
 """Columns that are not in the value of a message, and the types they may be declared as."""
 
 
-class Messages(Protocol):
+class KafkaMessages(Protocol):
     """Some messages: their values, and on demand what else is known of them, one array a column of `METADATA`.
 
     Keys are binary, headers lists of names and values.
@@ -73,7 +73,7 @@ class Decoder:
         own = [field for field in self.schema if field.name not in METADATA]
         return pa.schema(own or ([] if self.checked is None else [self.checked]))
 
-    def decode(self, messages: Messages) -> DecodedMessages:
+    def decode(self, messages: KafkaMessages) -> DecodedMessages:
         """Rows, and what is none."""
         values = messages.values
         bad: dict[int, str] = {}
@@ -92,7 +92,7 @@ class Decoder:
             bad[place if places is None else places[place]] = reason
         return self._joined(messages, batch, bad)
 
-    def _joined(self, messages: Messages, batch: pa.RecordBatch, bad: dict[int, str]) -> DecodedMessages:
+    def _joined(self, messages: KafkaMessages, batch: pa.RecordBatch, bad: dict[int, str]) -> DecodedMessages:
         """The columns of the values with those of Kafka's own; a key that is no text makes a message bad, too."""
         total = len(messages.values)
         was_bad = sorted(bad)

@@ -128,9 +128,9 @@ def writer(frame: DataFrame, uri: str, *, early: bool = False) -> Output:
 
 def _to_topic(frame: DataFrame, uri: str, place: Address) -> Output:
     """Rows are sent by a Python sink; what replaces them later comes as more rows."""
-    from windrow.engines.spark.connect.kafka_messages import Sending, writer_class
+    from windrow.engines.spark.connect.kafka_messages import TopicSending, writer_class
 
-    sending = Sending(*described(uri, arrow_schema(frame.schema)))
+    sending = TopicSending(*described(uri, arrow_schema(frame.schema)))
     name = f"windrow_to_kafka_{uuid4().hex}"
     spark = frame.sparkSession
     spark.dataSource.register(writer_class(name, sending))

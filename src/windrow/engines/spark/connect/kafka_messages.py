@@ -26,7 +26,7 @@ NAME = "transaction"
 
 
 @dataclass(frozen=True)
-class Sending:
+class TopicSending:
     """Where results go and how."""
 
     address: KafkaAddress
@@ -44,7 +44,7 @@ class Sent(WriterCommitMessage):
 class TopicWriter(DataSourceStreamArrowWriter):
     """Takes the rows of a query, micro-batch by micro-batch."""
 
-    def __init__(self, sending: Sending, name: str) -> None:
+    def __init__(self, sending: TopicSending, name: str) -> None:
         self.sending = sending
         self.name = name
 
@@ -71,7 +71,7 @@ class TopicWriter(DataSourceStreamArrowWriter):
 class _Giver:
     """Gives micro-batches in transactions under one name."""
 
-    def __init__(self, sending: Sending, name: str) -> None:
+    def __init__(self, sending: TopicSending, name: str) -> None:
         self.sink = TransactionalSink(sending.address, sending.rows)
         self.mark = self.sink.take(name)
 
@@ -85,14 +85,14 @@ class _Giver:
 _givers: dict[str, _Giver] = {}
 
 
-def _giver(sending: Sending, name: str) -> _Giver:
+def _giver(sending: TopicSending, name: str) -> _Giver:
     """That of this process, which may commit many micro-batches."""
     if name not in _givers:
         _givers[name] = _Giver(sending, name)
     return _givers[name]
 
 
-def writer_class(name: str, sending: Sending) -> type[DataSource]:
+def writer_class(name: str, sending: TopicSending) -> type[DataSource]:
     """The format `name` that writes to a topic: register it, then `writeStream.format(name)`."""
     sent = LoadedLater(sending)
 
