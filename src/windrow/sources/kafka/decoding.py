@@ -1,4 +1,4 @@
-"""KafkaMessages as rows: their values in the declared columns, and what Kafka knows of each in columns of its own names.
+"""Messages as rows: their values in the declared columns, and what Kafka knows of each in columns of its own names.
 
 `_key`, `_headers`, `_partition`, `_offset`, `_timestamp` and `_topic` are there for whoever declares them. A message
 that is no row - without a value, malformed, with a value or a key that does not fit - is told by its place, with the
