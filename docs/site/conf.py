@@ -34,6 +34,7 @@ NAVIGATION: dict[str, list[str]] = {
         "docs/aggregates",
         "docs/command-line",
         "docs/live",
+        "docs/udp",
         "docs/operations",
         "docs/spark",
         "docs/hardware",

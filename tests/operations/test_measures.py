@@ -70,6 +70,7 @@ def test_sources_have_labels_and_lag_behind_the_clock() -> None:
         ("windrow_source_early_rows_total", of): 2.0,
         ("windrow_source_behind_seconds", of): 5.0,
         ("windrow_source_rejected_total", of): 0.0,
+        ("windrow_source_lost_datagrams_total", of): 0.0,
         ("windrow_source_lag_seconds", of): 10.0,
         ("windrow_source_holds_back", of): 1.0,
     } == {key: value for key, value in found.items() if key[0] in KNOWN}

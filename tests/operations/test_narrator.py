@@ -68,7 +68,9 @@ def test_late_rows_are_told_at_once_and_then_seldom_with_how_many_more(story: St
 
 
 def test_early_and_rejected_rows_are_told_too(story: Story) -> None:
-    assert {"early", "rejected"} == set(story.events(0.1, Metrics(rows_early=1, rows_rejected=1)))
+    assert {"early", "rejected", "lost"} == set(
+        story.events(0.1, Metrics(rows_early=1, rows_rejected=1, datagrams_lost=1))
+    )
 
 
 def test_that_no_window_closes_is_told_with_who_holds_it_back(story: Story) -> None:
