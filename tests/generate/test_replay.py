@@ -11,13 +11,13 @@ import pytest
 
 from windrow.errors import DataError
 from windrow.generate import parse_disorder, trades
-from windrow.generate.replay import Replay, shifted, times_of
+from windrow.generate.replay import Rearranged, shifted, times_of
 
 BATCHES = list(trades(5_000, seed=1, rate=100, batch_rows=700).batches())
 SECOND = 1_000_000
 
 
-def sent(replay: Replay, batches: Any = BATCHES) -> list[Any]:
+def sent(replay: Rearranged, batches: Any = BATCHES) -> list[Any]:
     return list(replay.elements(batches))
 
 
@@ -26,12 +26,12 @@ def table(elements: list[Any]) -> pa.Table:
 
 
 def test_as_it_is_nothing_is_changed() -> None:
-    assert BATCHES == sent(Replay("time"))
+    assert BATCHES == sent(Rearranged("time"))
 
 
 @pytest.mark.parametrize("text", ["band 5 s", "block 4 s"])
 def test_rows_come_out_of_order_and_all_of_them(text: str) -> None:
-    found, whole = table(sent(Replay("time", parse_disorder(text)))), table(list(BATCHES))
+    found, whole = table(sent(Rearranged("time", parse_disorder(text)))), table(list(BATCHES))
     times: Any = np.asarray(found["time"].cast(pa.int64()))
     behind = np.maximum.accumulate(times) - times
     assert SECOND < behind.max() <= 5 * SECOND
@@ -42,14 +42,14 @@ def test_rows_come_out_of_order_and_all_of_them(text: str) -> None:
 
 def test_the_same_seed_gives_the_same_order() -> None:
     band = parse_disorder("band 5 s")
-    first, again, other = (table(sent(Replay("time", band, seed=seed)))["time"] for seed in (1, 1, 2))
+    first, again, other = (table(sent(Rearranged("time", band, seed=seed)))["time"] for seed in (1, 1, 2))
     assert first.equals(again)
     assert not first.equals(other)
 
 
 @pytest.mark.parametrize("text", ["none", "band 5 s"])
 def test_promises_are_exact(text: str) -> None:
-    elements = sent(Replay("time", parse_disorder(text), 2 * SECOND))
+    elements = sent(Rearranged("time", parse_disorder(text), 2 * SECOND))
     promises = [(place, one) for place, one in enumerate(elements) if isinstance(one, int)]
     assert len(promises) > 15
     assert sorted(value for _, value in promises) == [value for _, value in promises]
@@ -63,9 +63,9 @@ def test_rows_that_are_out_of_order_already_are_refused() -> None:
     with pytest.raises(
         DataError, match=r"\A`time` must be in order of its time to be brought out of order, or to make"
     ):
-        sent(Replay("time", parse_disorder("band 3 s")), batches)
+        sent(Rearranged("time", parse_disorder("band 3 s")), batches)
     with pytest.raises(DataError, match=r"\A`t` must have a time in every row\. Hint: leave out"):
-        sent(Replay("t", every=3), [pa.record_batch({"t": [1, None]})])
+        sent(Rearranged("t", every=3), [pa.record_batch({"t": [1, None]})])
 
 
 @pytest.mark.parametrize("kind", [pa.timestamp("us", "UTC"), pa.timestamp("ms")])

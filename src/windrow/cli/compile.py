@@ -16,16 +16,24 @@ def command() -> None:
       windrow compile
     """
     from windrow.cli.progress import stepping
-    from windrow.engines.local.compiling import compile_blocks, compile_for, small_joins, small_queries
+    from windrow.engines.local.compiling import (
+        compile_blocks,
+        compile_datagrams,
+        compile_for,
+        small_joins,
+        small_queries,
+    )
     from windrow.engines.spark.session.worker import compile_two_levels
 
     started = time.perf_counter()
     queries = [*small_queries(), *small_joins()]
-    with stepping("compiling", len(queries) + 1) as step:
+    with stepping("compiling", len(queries) + 2) as step:
         for name, plan in queries:
             step(name)
             compile_for(plan)
             compile_two_levels(plan)
         step("blocks of kept rows")
         compile_blocks()
+        step("datagrams")
+        compile_datagrams()
     click.echo(f"compiled in {time.perf_counter() - started:.1f} s", err=True)

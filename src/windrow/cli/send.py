@@ -121,14 +121,14 @@ class _Rounds:
 
     def __init__(self, source: Source, settings: dict[str, Any]) -> None:
         from windrow.generate.disorder import parse_disorder
-        from windrow.generate.replay import Replay
+        from windrow.generate.replay import Rearranged
 
         self.source, self.settings = source, settings
         needed = any(settings[name] is not None for name in ("disorder", "punctuate", "loop"))
         self.time = _time_of(source, settings["time"]) if needed or settings["time"] else ""
         disorder = None if settings["disorder"] is None else parse_disorder(settings["disorder"])
         every = None if settings["punctuate"] is None else _units(settings["punctuate"], source, self.time)
-        self.replay = Replay(self.time, disorder, every, settings["seed"])
+        self.replay = Rearranged(self.time, disorder, every, settings["seed"])
 
     @property
     def total_rows(self) -> int | None:

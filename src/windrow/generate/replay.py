@@ -24,7 +24,7 @@ _BATCH, _ROW = "batch", "row"
 
 
 @dataclass(frozen=True)
-class Replay:
+class Rearranged:
     """Batches in order of the column `time`, by the arrival that `disorder` gives them.
 
     With `every`, a promise follows each time the smallest time still to come enters another stretch of so many units:

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from windrow.engines.local.compiling import compile_blocks, compile_for, small_joins, small_queries
-from windrow.operators.kernels import hashing, input, searching
+from windrow.engines.local.compiling import (
+    compile_blocks,
+    compile_datagrams,
+    compile_for,
+    small_joins,
+    small_queries,
+)
+from windrow.operators.kernels import datagrams, hashing, input, searching
 from windrow.operators.kernels.compression import columns
 from windrow.operators.kernels.joins import index as join_index
 from windrow.operators.kernels.joins import scan as join_scan
@@ -22,6 +28,11 @@ CALLED = (
     columns.read_column,
     columns.take_rows,
     columns.write_column,
+    datagrams.bare,
+    datagrams.deframe,
+    datagrams.gather,
+    datagrams.gather_codes,
+    datagrams.owners_of,
     different.count_different,
     folding.fold_extremes,
     folding.fold_sums,
@@ -57,4 +68,5 @@ def test_all_together_compile_the_kernels_that_queries_wait_for() -> None:
     for plan in QUERIES.values():
         compile_for(plan)
     compile_blocks()
+    compile_datagrams()
     assert [] == [kernel.__name__ for kernel in CALLED if not getattr(kernel, "signatures", [])]

@@ -9,15 +9,15 @@ import pytest
 
 from windrow.semantics.progress.policies import Punctuation
 from windrow.sources.base import Sign
-from windrow.sources.datagrams.records import Block, Piece
+from windrow.sources.datagrams.records import ColumnBlock, Piece
 from windrow.sources.datagrams.ring import Lines, Refused, Ring
 from windrow.sources.rejects import Reject
 
-BLOCK = Block((), 100)
-OTHER = Block((), 100)
+BLOCK = ColumnBlock((), 100)
+OTHER = ColumnBlock((), 100)
 
 
-def piece(start: int, end: int, block: Block = BLOCK) -> Piece:
+def piece(start: int, end: int, block: ColumnBlock = BLOCK) -> Piece:
     return Piece(block, start, end, [])
 
 

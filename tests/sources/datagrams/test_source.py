@@ -19,7 +19,7 @@ from windrow.errors import ConfigurationError, LostDatagramsWarning, SourceError
 from windrow.frames.packing import Packer
 from windrow.frames.tuples import TupleLayout
 from windrow.generate import trades
-from windrow.generate.replay import Replay
+from windrow.generate.replay import Rearranged
 from windrow.semantics.progress.policies import Punctuation
 from windrow.sinks.datagrams.sink import DatagramWriter
 from windrow.sources import Sign, open_source
@@ -266,7 +266,7 @@ def wait_for(port: int) -> None:
 @pytest.mark.parametrize("promises", [False, True])
 def test_a_query_over_loopback_is_answered_as_over_a_table(promises: bool) -> None:
     made = trades(20_000, seed=3, disorder="none" if promises else "band 20 s", rate=100)
-    replay = Replay("time", wr_disorder("band 20 s"), 5_000_000, seed=4) if promises else None
+    replay = Rearranged("time", wr_disorder("band 20 s"), 5_000_000, seed=4) if promises else None
     progress = wr.punctuated() if promises else wr.slack("20 s")
     port, schema = (
         free_port(),

@@ -11,6 +11,7 @@ import pyarrow as pa
 from windrow.engines.local.options import LocalOptions
 from windrow.engines.local.run import run
 from windrow.engines.run import Receiver
+from windrow.frames.tuples import TupleLayout
 from windrow.operators.compression.coded_column import CodedColumn, Nature
 from windrow.operators.compression.folding import different, extremes, ranked, sums
 from windrow.operators.divided.routing import shards_of
@@ -35,6 +36,8 @@ from windrow.semantics.scalars.amounts import Amount
 from windrow.semantics.scalars.expressions import Call, Column, Expression, Literal
 from windrow.semantics.windows.kinds import Landmark, RowsWindow, Session, SlideByTuple, Sliding, Window
 from windrow.sources import open_source
+from windrow.sources.conform import encoded_schema
+from windrow.sources.datagrams.readings import PackedReading
 
 _KINDS: dict[str, pa.DataType] = {
     "ts": pa.int64(),
@@ -144,6 +147,17 @@ def compile_for(plan: Node) -> None:
         run([plan], {"s": source}, Receiver.of_one(lambda _: None), LocalOptions(flush=flush, batch_rows=16))
     columns = [column.combine_chunks() for column in small_data().columns]
     shards_of(columns, len(columns[0]), 2)
+
+
+def compile_datagrams() -> None:
+    """Take apart no datagrams at all, of every width that a column may have."""
+    codes = "s1 s2 s4 s8 i1 i2 i4 i8 u8 i4 i2 u4 f4 f8 b1 t8us t4s d4 s5".replace(" ", ",")
+    wide: list[pa.DataType] = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint64(), *[pa.int64()] * 3]
+    kinds = [*[pa.string()] * 4, *wide, pa.float32(), pa.float64(), pa.bool_(), *[pa.timestamp("us")] * 2, pa.date32()]
+    schema = pa.schema([(f"c{place}", kind) for place, kind in enumerate([*kinds, pa.string()])])
+    for header in (True, False):
+        layout = TupleLayout.of(schema, codes)
+        PackedReading(layout, encoded_schema(schema), header=header, big=False, ends=True)
 
 
 def compile_blocks() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from windrow.errors import ConfigurationError, SourceError, reason_of
 from windrow.frames.packing import Datagrams
 from windrow.sources.datagrams.calls import SYSTEM, Messages
-from windrow.sources.datagrams.sockets import Place, grow
+from windrow.sources.datagrams.sockets import HostAddress, grow
 
 _CALL = 256
 """Messages in one call."""
@@ -132,7 +132,7 @@ class Sender:
 
 def _place(host: str, port: int, parameter: str, value: str) -> Any:
     try:
-        return Place.of(host, port, parameter, value)
+        return HostAddress.of(host, port, parameter, value)
     except SourceError as error:
         raise ConfigurationError(error.rule, parameter=parameter, value=value, hint=error.hint) from error
 

@@ -13,7 +13,7 @@ from windrow.frames.tuples import TupleLayout
 from windrow.operators.kernels import datagrams as kernels
 from windrow.semantics.progress.policies import Punctuation
 from windrow.sources.base import Sign
-from windrow.sources.datagrams.receiving import SLOT, Inbox, Reading
+from windrow.sources.datagrams.receiving import SLOT, Inbox, Interpretation
 from windrow.sources.datagrams.records import Gatherer
 from windrow.sources.datagrams.ring import Item, Lines, Refused
 from windrow.sources.rejects import Reject
@@ -24,7 +24,7 @@ _SPANS = 1 << 14
 _PUNCTUATION_BYTES = 64
 
 
-class PackedReading(Reading):
+class PackedReading(Interpretation):
     """Rows of fixed width, in frames with a header or bare."""
 
     def __init__(self, layout: TupleLayout, schema: pa.Schema, *, header: bool, big: bool, ends: bool) -> None:
@@ -37,6 +37,19 @@ class PackedReading(Reading):
         self.seen = np.zeros((_SENDERS, kernels.WINDOW // 64), np.uint64)
         self.spans = np.zeros((_SPANS, 5), np.int64)
         self.owners = np.zeros(1024, np.int64)
+        self._compile()
+
+    def _compile(self) -> None:
+        """Call every loop once without a datagram: the first ones would be lost while they are compiled."""
+        data, none, cursor = np.zeros(0, np.uint8), np.zeros(0, np.int64), np.zeros(2, np.int64)
+        kernels.owners_of(np.zeros((0, 4), np.uint64), self.known, 0, self.senders, none)
+        if self.header:
+            expected = self.layout.schema_id, self.layout.size, self.layout.null_bytes, self.big
+            kernels.deframe(data, none, none, none, none, *expected, self.senders, self.seen, cursor, self.spans)
+        else:
+            kernels.bare(none, none, none, none, self.layout.size, cursor, self.spans)
+        self.gatherer.gather(data, self.spans[:0], 0)
+        kernels.gather_nulls(data, self.spans[:0], 0, np.zeros(0, np.bool_), 0)
 
     @property
     def missing(self) -> int:
@@ -117,7 +130,7 @@ class PackedReading(Reading):
         return f"it is no frame of Windrow's, version {VERSION}"
 
 
-class TextReading(Reading):
+class TextReading(Interpretation):
     """Messages, or lines of them; an empty datagram is the end."""
 
     def __init__(self, *, ends: bool) -> None:

@@ -116,7 +116,7 @@ class Inbox:
         return ""
 
 
-class Reading(ABC):
+class Interpretation(ABC):
     """How what is in the inbox becomes items of the ring."""
 
     @abstractmethod
@@ -133,7 +133,7 @@ class Receiving:
     """A socket and the thread that empties it."""
 
     def __init__(
-        self, made: socket.socket, ring: Ring, reading: Reading, *, together: bool, idle: float | None
+        self, made: socket.socket, ring: Ring, reading: Interpretation, *, together: bool, idle: float | None
     ) -> None:
         """The stream ends when nothing came for `idle` seconds."""
         self.socket, self.ring, self.reading, self.idle = made, ring, reading, idle

@@ -75,7 +75,7 @@ def spelled(rows: npt.NDArray[np.uint8]) -> pa.Array[Any]:
     return pa.array([row.tobytes().rstrip(b"\0").decode("utf-8", "backslashreplace") for row in rows], pa.string())
 
 
-class Column:
+class GatheredColumn:
     """Values of one column, in the block that is being filled."""
 
     def __init__(self, number: int, column: WireColumn, kind: pa.DataType) -> None:
@@ -173,10 +173,10 @@ def _long_texts(rows: Values, valid: Values | None, start: int, end: int) -> pa.
 
 
 @dataclass
-class Block:
+class ColumnBlock:
     """Memory for so many rows, filled up to `rows`."""
 
-    columns: Sequence[Column]
+    columns: Sequence[GatheredColumn]
     capacity: int
     rows: int = 0
     room: list[tuple[pa.Buffer, Values]] = field(default_factory=list)
@@ -191,7 +191,7 @@ class Block:
 class Piece:
     """Rows of a block that are given together."""
 
-    block: Block
+    block: ColumnBlock
     start: int
     end: int
     dictionaries: list[Any]
@@ -219,17 +219,18 @@ class Gatherer:
     def _begin(self) -> None:
         chosen = self.layout.chosen(self.schema.names)
         self.columns = [
-            Column(number, column, field.type) for (number, column), field in zip(chosen, self.schema, strict=True)
+            GatheredColumn(number, column, field.type)
+            for (number, column), field in zip(chosen, self.schema, strict=True)
         ]
         self.row_bytes = max(1, sum(c.width or in_column(c.column).itemsize for c in self.columns))
-        self.block = Block(self.columns, self.capacity)
+        self.block = ColumnBlock(self.columns, self.capacity)
 
     def gather(self, data: Values, spans: Values, rows: int) -> Piece:
         """All records of the spans, which are so many."""
         if any(column.is_crowded for column in self.columns):
             self._begin()
         if self.block.rows + rows > self.block.capacity:
-            self.block = Block(self.columns, max(self.capacity, rows))
+            self.block = ColumnBlock(self.columns, max(self.capacity, rows))
         block, start = self.block, self.block.rows
         end = start + rows
         for column, (_, out) in zip(self.columns, block.room, strict=True):

@@ -13,20 +13,20 @@ from windrow.sources.datagrams.calls import SOL_UDP, SYSTEM, UDP_GRO
 
 _RCVBUFFORCE, _SNDBUFFORCE, _MEMINFO = 33, 32, 55
 _DROPS = 8
-"""Place of the drops in what the kernel tells of a socket's memory."""
+"""HostAddress of the drops in what the kernel tells of a socket's memory."""
 LOOK_AROUND = 0.05
 """Seconds after which one who waits for datagrams looks whether he is still wanted."""
 
 
 @dataclass(frozen=True)
-class Place:
+class HostAddress:
     """A host and a port, in the family that they are of."""
 
     family: int
     address: tuple[object, ...]
 
     @staticmethod
-    def of(host: str, port: int, parameter: str, value: str) -> Place:
+    def of(host: str, port: int, parameter: str, value: str) -> HostAddress:
         """Looked up by name, where it is one."""
         try:
             family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
@@ -37,11 +37,11 @@ class Place:
                 value=value,
                 hint="write an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them",
             ) from error
-        return Place(family, address)
+        return HostAddress(family, address)
 
 
 @dataclass(frozen=True)
-class Buffer:
+class SocketBuffer:
     """Bytes that were asked for, and that the kernel granted."""
 
     asked: int
@@ -60,7 +60,7 @@ class Buffer:
 
 def bound(host: str, port: int, buffer: int, *, parameter: str, value: str, interface: str | None) -> socket.socket:
     """A socket that receives at an address, a member of it where it is a multicast group."""
-    place = Place.of(host, port, parameter, value)
+    place = HostAddress.of(host, port, parameter, value)
     made = socket.socket(place.family, socket.SOCK_DGRAM)
     try:
         group = ipaddress.ip_address(str(place.address[0]).partition("%")[0])
@@ -94,7 +94,7 @@ def _join(made: socket.socket, group: ipaddress.IPv4Address | ipaddress.IPv6Addr
     made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, group.packed + struct.pack("@I", number))
 
 
-def grow(made: socket.socket, buffer: int, *, sending: bool = False) -> Buffer:
+def grow(made: socket.socket, buffer: int, *, sending: bool = False) -> SocketBuffer:
     """Ask for a buffer, by the right of the superuser where there is that."""
     force, plain = (_SNDBUFFORCE, socket.SO_SNDBUF) if sending else (_RCVBUFFORCE, socket.SO_RCVBUF)
     size = min(buffer, (1 << 30) - 1)
@@ -103,7 +103,7 @@ def grow(made: socket.socket, buffer: int, *, sending: bool = False) -> Buffer:
     except OSError:
         with suppress(OSError):
             made.setsockopt(socket.SOL_SOCKET, plain, size)
-    return Buffer(size, granted_by(made, plain))
+    return SocketBuffer(size, granted_by(made, plain))
 
 
 def granted_by(made: socket.socket, option: int = socket.SO_RCVBUF) -> int:

@@ -31,10 +31,10 @@ from windrow.sources.base import (
 )
 from windrow.sources.conform import encoded_schema, plain_schema
 from windrow.sources.datagrams.readings import PackedReading, TextReading
-from windrow.sources.datagrams.receiving import Reading, Receiving
+from windrow.sources.datagrams.receiving import Interpretation, Receiving
 from windrow.sources.datagrams.records import Piece
 from windrow.sources.datagrams.ring import Lines, Ring
-from windrow.sources.datagrams.sockets import Buffer, bound, granted_by
+from windrow.sources.datagrams.sockets import SocketBuffer, bound, granted_by
 from windrow.sources.messages import FORMATS, MessageFormat, message_format
 from windrow.sources.rejects import Reject, Rejects
 
@@ -181,7 +181,7 @@ class UdpSource(Source):
         wait = self.options.wait if batch_wait is None else min(batch_wait, self.options.wait)
         return UdpReader(self, position, batch_rows, wait)
 
-    def reading(self) -> Reading:
+    def reading(self) -> Interpretation:
         """How its datagrams are taken apart."""
         options = self.options
         if self.layout is None:
@@ -207,7 +207,7 @@ class UdpReader(ElementReader):
         self._waiting: deque[Given] = deque()
         self._promised = START
         self._lines = 0
-        options = source.options
+        options, reading = source.options, source.reading()  # which may take a while, in which nothing must come
         made = bound(
             source.host,
             source.port,
@@ -216,14 +216,14 @@ class UdpReader(ElementReader):
             value=source.address,
             interface=options.interface,
         )
-        self.buffer = Buffer(options.buffer, granted_by(made))
+        self.buffer = SocketBuffer(options.buffer, granted_by(made))
         """What the kernel gave the socket."""
         if self.buffer.note:
             log.warning("%s: %s", source.name, self.buffer.note)
         self.port = int(made.getsockname()[1])
         """Where it listens; a port of the system's choice where the address has 0."""
         self.ring = Ring(options.buffer)
-        self.receiving = Receiving(made, self.ring, source.reading(), together=options.offload, idle=options.idle)
+        self.receiving = Receiving(made, self.ring, reading, together=options.offload, idle=options.idle)
         self._enough = 1 << 20
 
     @property
