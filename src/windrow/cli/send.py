@@ -16,7 +16,7 @@ from windrow.errors import ConfigurationError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from windrow.sinks.sending import Sending
+    from windrow.sinks.sending import Emitting
     from windrow.sources import Source
 
 _TIMES = ("time", "ts", "timestamp")
@@ -60,12 +60,12 @@ def command(file: str, address: str, **settings: Any) -> None:
         --types s5,i4,i4,t8us --rate 1000000 --disorder "band 30 s"
       windrow send trades.csv --to tcp://127.0.0.1:9000 --frames csv --loop
     """
-    from windrow.sinks.sending import open_sending
+    from windrow.sinks.sending import open_emitting
     from windrow.sources import open_source
 
     source = open_source(file, name="FILE")
     replay = _Rounds(source, settings)
-    with closing(open_sending(_address(address, settings), source.schema)) as sending:
+    with closing(open_emitting(_address(address, settings), source.schema)) as sending:
         began = monotonic()
         try:
             _send(replay, sending, settings)
@@ -95,7 +95,7 @@ def _address(address: str, settings: dict[str, Any]) -> str:
     return address if not options else f"{address}{'&' if '?' in address else '?'}{options}"
 
 
-def _send(rounds: _Rounds, sending: Sending, settings: dict[str, Any]) -> None:
+def _send(rounds: _Rounds, sending: Emitting, settings: dict[str, Any]) -> None:
     from windrow.sinks.pacing import Pace
 
     pace = Pace(settings["rate"])

@@ -17,7 +17,7 @@ _PATIENCE = 10.0
 _KNOCK = 20e-3
 
 
-class Sending(ABC):
+class Emitting(ABC):
     """Somebody who takes rows and sends them on."""
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class Sending(ABC):
         return f"{self.count:,} rows{what} sent to {options_of(address)[0]} in {seconds:.2f} s ({speed})"
 
 
-class SendingDatagrams(Sending):
+class EmittingDatagrams(Emitting):
     """Over UDP."""
 
     def __init__(self, address: str, schema: pa.Schema) -> None:
@@ -77,7 +77,7 @@ class SendingDatagrams(Sending):
         return f" in {sender.sent:,} datagrams{nobody}", self.writer.bytes
 
 
-class SendingLines(Sending):
+class EmittingLines(Emitting):
     """Over TCP."""
 
     def __init__(self, address: str, schema: pa.Schema) -> None:
@@ -139,6 +139,6 @@ class SendingLines(Sending):
         )
 
 
-def open_sending(address: str, schema: pa.Schema) -> Sending:
+def open_emitting(address: str, schema: pa.Schema) -> Emitting:
     """Somebody who sends to an address."""
-    return (SendingDatagrams if scheme_of(address) == "udp" else SendingLines)(address, schema)
+    return (EmittingDatagrams if scheme_of(address) == "udp" else EmittingLines)(address, schema)

@@ -281,7 +281,6 @@ class Runner:
         waiting, evicted = waiting_and_evicted(stages)
         kept = kept_by(stages)
         sources = {o.name: replace(progress_of(o), **self._missed(o.name)) for o in inputs}
-        middle, last_hundredth = percentiles(self.latencies, 0.5, 0.99)
         return Metrics(
             rows_in=sum(account.rows_in for account in accounts),
             rows_used=sum(account.used for account in accounts),
@@ -304,8 +303,8 @@ class Runner:
             cache_misses=kept.misses,
             kept_ratios=kept.ratios,
             rows_stored=sum(stage.operator.stored_rows for stage in stages),
-            latency_p50=middle,
-            latency_p99=last_hundredth,
+            latency_p50=percentiles(self.latencies, 0.5)[0],
+            latency_p99=percentiles(self.latencies, 0.99)[0],
             elapsed=time.perf_counter() - self.started,
             sources=sources,
             held_back_by=slowest(sources),

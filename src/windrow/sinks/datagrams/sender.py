@@ -12,11 +12,11 @@ import numpy as np
 
 from windrow.errors import ConfigurationError, SourceError, reason_of
 from windrow.frames.packing import Datagrams
-from windrow.sources.datagrams.calls import SYSTEM, Messages
+from windrow.sources.datagrams.calls import SYSTEM, MessageHeaders
 from windrow.sources.datagrams.sockets import HostAddress, grow
 
 _CALL = 256
-"""Messages in one call."""
+"""MessageHeaders in one call."""
 _SEGMENTS = 64
 """So many datagrams the kernel makes of a piece."""
 _LARGEST = 65507
@@ -45,7 +45,7 @@ class Sender:
         """Datagrams that went out."""
         self.refused = 0
         """How often the other side said that nobody listens there."""
-        self.messages = Messages(_CALL)
+        self.messages = MessageHeaders(_CALL)
 
     def wait_for_listener(self, probe: bytes, seconds: float) -> None:
         """Wait until this machine, or the other one, does not say any more that nobody listens there."""

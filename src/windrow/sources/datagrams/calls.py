@@ -1,7 +1,7 @@
 """System calls that take or give many datagrams at once, on Linux; the interpreter's lock is free meanwhile.
 
-`Messages` is what both calls work on: an array of headers, each of which names a place in memory, an address and a
-place for notes. It is made once and used again and again.
+`MessageHeaders` is what both calls work on: an array of headers, each of which names a place in memory, an address and
+a place for notes. It is made once and used again and again.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SYSTEM = _system()
 """None: datagrams go one by one through the calls that Python has."""
 
 
-class Messages:
+class MessageHeaders:
     """So many message headers for one of the calls."""
 
     def __init__(self, count: int) -> None:

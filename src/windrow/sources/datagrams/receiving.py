@@ -19,7 +19,7 @@ import numpy as np
 
 from windrow.errors import SourceError, reason_of
 from windrow.sources.base import Sign
-from windrow.sources.datagrams.calls import SYSTEM, Messages
+from windrow.sources.datagrams.calls import SYSTEM, MessageHeaders
 from windrow.sources.datagrams.ring import Item, Ring
 from windrow.sources.datagrams.sockets import coalesce, dropped, granted_by
 
@@ -28,14 +28,14 @@ SLOT = 65536
 _STEP = SLOT + 64 * 9
 """From one slot to the next: not a power of two, such that their beginnings do not fight for places in the cache."""
 _SINGLE, _TOGETHER = 256, 16
-"""Messages a call, where each is one datagram, and where it may be many."""
+"""MessageHeaders a call, where each is one datagram, and where it may be many."""
 _PACE = 20e9
 """Bytes a second that nobody sends: a buffer is left alone for no longer than it lasts at this pace."""
 _NAP = 0.5e-3
 
 
 class Inbox:
-    """Messages as they come, in memory that is used again and again."""
+    """MessageHeaders as they come, in memory that is used again and again."""
 
     def __init__(self, made: socket.socket, together: bool) -> None:
         self.socket = made
@@ -45,7 +45,7 @@ class Inbox:
         self.places = np.arange(self.count, dtype=np.int64) * _STEP
         self.sizes = np.zeros(self.count, np.int64)
         self.segments = np.zeros(self.count, np.int64)
-        self.messages = Messages(self.count)
+        self.messages = MessageHeaders(self.count)
         self.messages.point_at(self.data, self.places, SLOT)
         self.messages.with_names()
         if self.together:
