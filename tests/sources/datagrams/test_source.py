@@ -298,11 +298,12 @@ def wr_disorder(text: str) -> Any:
     return parse_disorder(text)
 
 
-def test_stopping_while_nothing_comes_frees_the_port() -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_stopping_while_nothing_comes_frees_the_port(threads: int) -> None:
     port = free_port()
     for _ in range(2):
         stream = wr.stream(f"udp://127.0.0.1:{port}?types={TYPES}", schema=SCHEMA, time="t", progress=wr.slack(5))
-        run = stream.window(range=10).agg(n=wr.count()).start(engine="local")
+        run = stream.window(range=10).agg(n=wr.count()).start(engine="local", threads=threads)
         wait_for(port)
         run.stop()
         run.wait()
