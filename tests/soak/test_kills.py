@@ -29,6 +29,8 @@ DYING = 30.0
 """Seconds in which a process that was asked to end has ended, and all that it started."""
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 """In turn; SIGINT to the whole group, as a terminal does."""
+SHARDS = {"run": (2, 5, 1, 3), "frame": (2,)}
+"""How many of them one life after the other has; where Windrow does not run the query, the number stays."""
 ROOT = Path(__file__).parents[2]
 
 
@@ -49,7 +51,8 @@ def check(case: Callable[[Path], wr.Query], way: str, folder: Path, moments: lis
     first = random.Random(f"{case.__name__} {way} signals").randrange(len(SIGNALS))
     for number, (batches, seconds) in enumerate(moments, 1):
         sent = SIGNALS[(first + number) % len(SIGNALS)]
-        if live(case.__name__, way, folder, batches, seconds, sent):
+        shards = SHARDS[way][number % len(SHARDS[way])]
+        if live(case.__name__, way, folder, batches, seconds, sent, shards=shards):
             print(f"{case.__name__} {way}: done before kill {number}")
             break
         print(f"{case.__name__} {way}: {sent.name} {number} after micro-batch {committed(way, folder)}", flush=True)
@@ -76,13 +79,20 @@ def standing(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def live(
-    case: str, way: str, folder: Path, batches: int, seconds: float, sent: signal.Signals = signal.SIGKILL
+    case: str,
+    way: str,
+    folder: Path,
+    batches: int,
+    seconds: float,
+    sent: signal.Signals = signal.SIGKILL,
+    *,
+    shards: int = 2,
 ) -> bool:
     """Run until it is done, or until it has committed so many more micro-batches and then so many seconds passed."""
     before = committed(way, folder)
     with (folder / "stderr").open("w") as said:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.soak.victim", case, way, str(folder)],
+            [sys.executable, "-m", "tests.soak.victim", case, way, str(folder), str(shards)],
             cwd=ROOT,
             stderr=said,
             start_new_session=True,

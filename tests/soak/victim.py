@@ -1,4 +1,4 @@
-"""Runs one query on Spark, from its checkpoint where there is one, to its end: `python victim.py CASE WAY FOLDER`.
+"""Runs one query on Spark, from its checkpoint where there is one, to its end: `victim.py CASE WAY FOLDER SHARDS`.
 
 The answer appears in the folder when all is done, as two files that are never half written.
 """
@@ -26,8 +26,8 @@ ANSWERS = ("late.parquet", "results.parquet")
 """Written in this order: with the second all is there."""
 
 
-def main(case: str, way: str, folder: Path) -> None:
-    spark = embedded(shards=2, memory="1g", **{"spark.master": "local[2,4]"})
+def main(case: str, way: str, folder: Path, shards: int) -> None:
+    spark = embedded(shards=shards, memory="1g", **{"spark.master": "local[2,4]"})
     one = {one.__name__: one for one in CASES}[case]
     work = _run if way == "run" else _frame
     tables = work(one(folder), batch_rows(one), spark, folder)
@@ -53,6 +53,6 @@ def _frame(query: wr.Query, rows: int, spark: Any, folder: Path) -> tuple[pa.Tab
 if __name__ == "__main__":
     try:
         with clear_endings():
-            main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
+            main(sys.argv[1], sys.argv[2], Path(sys.argv[3]), int(sys.argv[4]))
     except Interrupted as interrupt:
         sys.exit(interrupt.exit_code)
