@@ -1,4 +1,4 @@
-"""A run in process is killed at random moments, while checkpoints are written, and goes on with other numbers of threads."""
+"""A run in process is killed at random moments, while it writes checkpoints, and goes on with other threads."""
 
 from __future__ import annotations
 
