@@ -243,6 +243,7 @@ class Runner:
         is_told = reporter is not None and reporter.on_progress is not None
         is_timed = any(reading.silence is not None for reading in self.readings.values())
         is_timed |= self.writer is not None and self.schedule.seconds is not None
+        is_timed |= self.checkpoints is not None and bool(self.checkpoints.outputs.sinks)  # to give what they kept back
         is_live = is_told and any(source.is_live for source in self.sources.values())
 
         def tick() -> bool:

@@ -15,6 +15,7 @@ from windrow.engines.local.checkpoint import Draft
 from windrow.engines.local.run import Runner
 from windrow.engines.local.schedule import Schedule
 from windrow.errors import ConfigurationError
+from windrow.sinks.base import Sink
 from windrow.sources.base import Sign
 
 
@@ -89,3 +90,36 @@ def test_a_checkpoint_comes_while_nothing_else_does(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(runner, "_taken", noted)
     assert runner.run().checkpoints == 2
     assert [5, 8] == taken, "one at a tick, none while nothing changes, and the last"
+
+
+class Noting(Sink):
+    """Notes which checkpoints it was told of, and how often the source had been asked by then."""
+
+    def __init__(self, source: Silent) -> None:
+        self.source = source
+        self.settled: list[tuple[int, int]] = []
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def abort(self) -> None:
+        pass
+
+    def settle(self, number: int) -> None:
+        self.settled.append((number, self.source.polls))
+
+
+@pytest.mark.usefixtures("every_checkpoint")
+def test_outputs_give_what_they_kept_back_while_nothing_comes(tmp_path: Path) -> None:
+    query = wr.stream(pa.table({"ts": [1]}), time="ts", progress=wr.ordered()).window(range=5).agg(n=wr.count())
+    runner = Runner(query.plan, query.sources, LocalOptions(checkpoint=str(tmp_path), checkpoint_every=1))
+    source = Silent()
+    runner.readings["stream"].reader = source
+    sink = Noting(source)
+    assert runner.checkpoints is not None
+    runner.checkpoints.go_on({"out": sink})
+    runner.run()
+    assert [(1, 2), (2, 3), (3, 8)] == sink.settled
