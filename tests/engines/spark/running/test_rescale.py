@@ -15,7 +15,7 @@ from tests.soak import queries as cases
 from tests.strategies import comparable
 from windrow.engines.spark.running.checkpoint import shards_in
 from windrow.engines.spark.running.logs import SINK, last
-from windrow.engines.spark.running.rescale import fill_gaps, is_rescaling, partitions_of
+from windrow.engines.spark.running.rescale import fill_gaps, is_rescaling, log_of, partitions_of
 from windrow.errors import ConfigurationError
 from windrow.pipeline.metrics import Metrics
 
@@ -149,3 +149,16 @@ def test_the_parts_of_a_run_stay(tmp_path: Path) -> None:
     message = r"^`max_shards` must be the number of the first run, 4: .*, got 7\. Hint: leave it out"
     with pytest.raises(ConfigurationError, match=message):
         shards_in(tmp_path, 7)
+
+
+def test_files_in_a_store_keep_the_number(tmp_path: Path) -> None:
+    log(tmp_path, [(10, 2)], 1)
+    for files in (str(tmp_path / "out"), f"file:{tmp_path / 'out'}"):
+        assert tmp_path / "out" == log_of(files, tmp_path, 5)
+    assert [None, None] == [log_of("s3a://bucket/out", tmp_path, partitions) for partitions in (None, 2)]
+    assert log_of("s3a://bucket/out", tmp_path / "new", 5) is None
+    message = (
+        r"^`shards` must stay while files are written to a store: .*, got 5\. .*Hint: go on with the number there was"
+    )
+    with pytest.raises(ConfigurationError, match=message):
+        log_of("s3a://bucket/out", tmp_path, 5)

@@ -9,6 +9,7 @@ first, as it was begun.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
@@ -18,6 +19,7 @@ from windrow.engines.spark.running.logs import SINK, entries, last
 from windrow.engines.spark.running.observing import Watch
 from windrow.engines.spark.session.sessions import PARTITIONS
 from windrow.errors import ConfigurationError
+from windrow.sources.addresses import STORES, scheme_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,6 +79,25 @@ def _move(spark: SparkSession, checkpoint: Path, partitions: int) -> None:
             hint="go on with the number there was, or begin with an empty checkpoint folder",
         )
     manager.repartition(str(checkpoint), partitions)
+
+
+def log_of(files: str, checkpoint: Path, partitions: int | None) -> Path | None:
+    """The folder that Spark writes files to, whose log must not have gaps; None where it is on no disk of this machine.
+
+    There the state stays where it is.
+    """
+    if scheme_of(files) not in set(STORES) - {"file"}:
+        return Path(re.sub(r"\Afile:/+", "/", files)).absolute()
+    known = partitions_of(checkpoint)
+    if partitions is not None and known not in (None, partitions):
+        raise ConfigurationError(
+            "must stay while files are written to a store: the log that Spark keeps of them there must not have gaps",
+            parameter="shards",
+            value=partitions,
+            allowed=(known,),
+            hint="go on with the number there was, or write to a table or to Kafka from an empty checkpoint on",
+        )
+    return None
 
 
 def fill_gaps(checkpoint: Path, given: Path, interval: int = 10) -> None:

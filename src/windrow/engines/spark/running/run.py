@@ -39,7 +39,7 @@ from windrow.engines.spark.running.checkpoint import (
 from windrow.engines.spark.running.ledger import Deliver, SparkLedger, deliver_in_order, has_ties
 from windrow.engines.spark.running.logs import last
 from windrow.engines.spark.running.observing import OBSERVED, OnProgress, Watch, metrics_of
-from windrow.engines.spark.running.rescale import INTERVAL, fill_gaps, rescale
+from windrow.engines.spark.running.rescale import INTERVAL, fill_gaps, log_of, rescale
 from windrow.engines.spark.session.faults import clear_words
 from windrow.engines.spark.session.own_thread import on_own_thread
 from windrow.engines.spark.session.sessions import PARTITIONS, check, embedded
@@ -219,10 +219,11 @@ def _move_state(
     is_given = options.spark is not None or any(isinstance(source, FrameSource) for source in sources.values())
     chosen = spark.conf.get(PARTITIONS, None) if is_given else None
     wanted = options.shards if chosen is None else int(chosen)
+    log = None if files is None else log_of(files, checkpoint, wanted)
     if wanted is not None:
         rescale(spark, checkpoint, wanted, once, stop)
-    if files is not None:
-        fill_gaps(checkpoint, Path(files), int(spark.conf.get(INTERVAL, "10") or 10))
+    if log is not None:
+        fill_gaps(checkpoint, log, int(spark.conf.get(INTERVAL, "10") or 10))
 
 
 def _watched(
