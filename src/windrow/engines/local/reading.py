@@ -10,6 +10,7 @@ with an idle time by the clock is passed by once it has been silent for so long,
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
+from threading import Event
 from time import monotonic
 from typing import Any
 
@@ -120,8 +121,12 @@ class Reading:
 class ReadAheadReader:
     """The same elements, read by a thread of its own while earlier ones are worked on; errors come in their place."""
 
-    def __init__(self, reader: Reader, depth: int = 2) -> None:
+    def __init__(self, reader: Reader, depth: int = 2, tick: float | None = None) -> None:
+        """The thread looks every `tick` seconds whether anybody wants it (None: when it has something)."""
         self.reader = reader
+        self.tick = tick
+        self.is_wanted = True
+        self.has_ended = Event()
         self.position: Position = reader.position
         self.begins: Position = reader.position
         """Where the element begins that was given last."""
@@ -146,18 +151,23 @@ class ReadAheadReader:
         if self.ahead is None:
             self.reader.close()
         else:
+            self.is_wanted = False
             self.ahead.stop()
+            if self.tick is not None:  # it ends soon, and what it has open is free for others then
+                self.has_ended.wait(10 * self.tick)
 
     def _read(self) -> Iterator[tuple[Given, Position, Position]]:
         """What the thread reads; it closes what it reads, because nobody else may do that meanwhile."""
         try:
             before = self.reader.position
-            while not isinstance(element := self.reader.poll(), Sign):
+            while self.is_wanted and (element := self.reader.poll(self.tick)) is not Sign.END:
                 behind = self.reader.position
-                yield element, begin_of(self.reader, before), behind
+                if not isinstance(element, Sign):
+                    yield element, begin_of(self.reader, before), behind
                 before = behind
         finally:
             self.reader.close()
+            self.has_ended.set()
 
 
 def interleaved(

@@ -262,7 +262,8 @@ class Runner:
         rows = min(self.options.batch_rows, self.schedule.rows or self.options.batch_rows)
         wait = seconds_of(self.options.batch_wait)
         reader = self.sources[name].open(position.get("at"), batch_rows=rows, batch_wait=wait)
-        ahead = ReadAheadReader(reader) if self.options.threads > 1 else reader
+        tick = TICK_SECONDS if self.sources[name].is_endless else None
+        ahead = ReadAheadReader(reader, tick=tick) if self.options.threads > 1 else reader
         stage, silence = self.pipeline.inputs[name][0].operator, shortest_silence(self.plans, name)
         assert isinstance(stage, Input)
         is_gone = self.sources[name].delivery is Delivery.AT_MOST_ONCE  # then no row behind the place comes again

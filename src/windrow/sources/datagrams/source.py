@@ -20,7 +20,6 @@ from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.sources.addresses import host_and_port, known_options, options_of
 from windrow.sources.base import (
     BATCH_ROWS,
-    Delivery,
     ElementReader,
     Given,
     Position,
@@ -35,6 +34,7 @@ from windrow.sources.datagrams.receiving import Interpretation, Receiving
 from windrow.sources.datagrams.records import Piece
 from windrow.sources.datagrams.ring import Lines, Ring
 from windrow.sources.datagrams.sockets import SocketBuffer, bound, granted_by
+from windrow.sources.live.endless import EndlessSource
 from windrow.sources.messages import FORMATS, MessageFormat, message_format
 from windrow.sources.rejects import Reject, Rejects
 
@@ -133,7 +133,7 @@ def open_udp(address: str, *, name: str, schema: pa.Schema | None) -> UdpSource:
 
 
 @dataclass(frozen=True, eq=False)
-class UdpSource(Source):
+class UdpSource(EndlessSource):
     """Datagrams that come to a port of this machine."""
 
     columns: pa.Schema
@@ -148,22 +148,6 @@ class UdpSource(Source):
     @property
     def reads(self) -> tuple[str, ...]:
         return (self.address,)
-
-    @property
-    def is_live(self) -> bool:
-        return True
-
-    @property
-    def is_endless(self) -> bool:
-        return True
-
-    @property
-    def in_process_only(self) -> bool:
-        return True
-
-    @property
-    def delivery(self) -> Delivery:
-        return Delivery.AT_MOST_ONCE
 
     def until_now(self) -> Source:
         """Ends once nothing waits any more."""

@@ -18,9 +18,10 @@ import pyarrow as pa
 
 from windrow.errors import ConfigurationError, SourceError, reason_of
 from windrow.sources.addresses import known_options, options_of, own_path
-from windrow.sources.base import BATCH_ROWS, Position, Reader, Source
+from windrow.sources.base import BATCH_ROWS, Delivery, Position, Reader, Source
 from windrow.sources.conform import encoded_schema, plain_schema
 from windrow.sources.files.paths import FileKind, kind_of
+from windrow.sources.live.endless import EndlessSource
 from windrow.sources.live.growing import FileState, GrowingFile, WholeFile
 from windrow.sources.live.reader import LiveReader
 from windrow.sources.messages import message_format
@@ -37,7 +38,7 @@ log = getLogger("windrow")
 
 
 @dataclass(frozen=True)
-class FollowSource(Source):
+class FollowSource(EndlessSource):
     """The files that a path, a folder or a pattern means, now and later."""
 
     path: str
@@ -47,15 +48,9 @@ class FollowSource(Source):
     ends: bool = False
     """Whether it ends with what is there when it is opened."""
 
-    is_live = True
-
     @property
-    def is_endless(self) -> bool:
-        return True
-
-    @property
-    def in_process_only(self) -> bool:
-        return True
+    def delivery(self) -> Delivery:
+        return Delivery.EXACTLY_ONCE
 
     @property
     def is_read_up(self) -> bool:

@@ -15,7 +15,6 @@ from windrow.errors import ConfigurationError, SourceError
 from windrow.semantics.progress.policies import Punctuation
 from windrow.sources.base import (
     BATCH_ROWS,
-    Delivery,
     Element,
     Position,
     Reader,
@@ -28,6 +27,7 @@ from windrow.sources.base import (
 from windrow.sources.conform import conform, plain_schema
 from windrow.sources.iterables.dict_rows import refuse_unknown, rows_table
 from windrow.sources.iterables.elements import as_table
+from windrow.sources.live.endless import EndlessSource
 
 ROOM = 1 << 20
 """Rows that wait for the run at most."""
@@ -98,28 +98,14 @@ class PushChannel:
 
 
 @dataclass(frozen=True)
-class PushedSource(Source):
+class PushedSource(EndlessSource):
     """Rows that are yet to be pushed."""
 
     channel: PushChannel | None = field(default=None, compare=False)
 
-    is_live = True
-
-    @property
-    def is_endless(self) -> bool:
-        return True
-
-    @property
-    def in_process_only(self) -> bool:
-        return True
-
     @property
     def is_read_up(self) -> bool:
         return True
-
-    @property
-    def delivery(self) -> Delivery:
-        return Delivery.AT_MOST_ONCE
 
     def describe(self) -> str:
         return "what is pushed"

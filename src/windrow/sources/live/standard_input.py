@@ -18,8 +18,9 @@ import pyarrow as pa
 
 from windrow.errors import SourceError, reason_of
 from windrow.sources.addresses import known_options, options_of, own_path
-from windrow.sources.base import BATCH_ROWS, Delivery, Position, Reader, Source
+from windrow.sources.base import BATCH_ROWS, Position, Reader, Source
 from windrow.sources.conform import encoded_schema, plain_schema
+from windrow.sources.live.endless import EndlessSource
 from windrow.sources.live.line_cutter import LineCutter, LinePlace
 from windrow.sources.live.reader import LiveReader
 from windrow.sources.messages import MessageFormat, message_format
@@ -33,25 +34,11 @@ _PIPE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
-class PipeSource(Source):
+class PipeSource(EndlessSource):
     """Lines of standard input (`-`) or of a named pipe."""
 
     path: str
     format: MessageFormat
-
-    is_live = True
-
-    @property
-    def is_endless(self) -> bool:
-        return True
-
-    @property
-    def in_process_only(self) -> bool:
-        return True
-
-    @property
-    def delivery(self) -> Delivery:
-        return Delivery.AT_MOST_ONCE
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import selectors
 import socket
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from logging import getLogger
 
 import pyarrow as pa
 
 from windrow.errors import ConfigurationError, UnavailableError, reason_of
 from windrow.sources.addresses import host_and_port, known_options, options_of
-from windrow.sources.base import BATCH_ROWS, Delivery, Position, Reader, Source
+from windrow.sources.base import BATCH_ROWS, Position, Reader, Source
 from windrow.sources.conform import encoded_schema, plain_schema
+from windrow.sources.live.endless import EndlessSource
 from windrow.sources.live.line_cutter import LineCutter
 from windrow.sources.live.reader import LiveReader
 from windrow.sources.messages import MessageFormat, empty, message_format
@@ -27,7 +28,7 @@ log = getLogger("windrow")
 
 
 @dataclass(frozen=True)
-class TcpSource(Source):
+class TcpSource(EndlessSource):
     """Lines of one server, to the end of the connection; or of all who connect, for ever."""
 
     address: str
@@ -35,20 +36,11 @@ class TcpSource(Source):
     port: int
     listens: bool
     format: MessageFormat
+    ends: bool = False
+    """Whether it ends when all who connected have gone."""
 
-    is_live = True
-
-    @property
-    def is_endless(self) -> bool:
-        return True
-
-    @property
-    def in_process_only(self) -> bool:
-        return True
-
-    @property
-    def delivery(self) -> Delivery:
-        return Delivery.AT_MOST_ONCE
+    def until_now(self) -> Source:
+        return replace(self, ends=True)
 
     def describe(self) -> str:
         return f"{'whoever connects to ' if self.listens else ''}{self.address}"
@@ -132,7 +124,7 @@ class TcpReader(LiveReader):
         self.selector.unregister(connection)
         connection.close()
         del self.cutters[connection]
-        self.has_ended = self.listener is None
+        self.has_ended = self.listener is None or (self.source.ends and not self.cutters)
 
     def close(self) -> None:
         for connection in list(self.cutters):
