@@ -8,7 +8,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from time import sleep
+from time import monotonic, sleep
 from typing import Any
 
 import pyarrow as pa
@@ -258,8 +258,9 @@ def free_port() -> int:
 
 def wait_for(port: int) -> None:
     """Until somebody listens there; to bind it for a moment would keep him from it."""
-    table = Path("/proc/net/udp")
+    table, until = Path("/proc/net/udp"), monotonic() + 30
     while table.exists() and f":{port:04X} " not in table.read_text():
+        assert monotonic() < until, "nobody came"
         sleep(0.001)
 
 

@@ -224,8 +224,9 @@ def gather(data, spans, place, like, out, at):
     for span in spans:
         if span[KIND] == ROWS:
             byte, size, count = span[START] + span[SHIFT] + place, span[SIZE], span[COUNT]
+            part = out[at : at + count]  # counted from 0, so that no index may be one from the end
             for row in range(count):
-                out[at + row] = load(data, byte + row * size, like)
+                part[row] = load(data, byte + row * size, like)
             at += count
     return at
 
@@ -260,50 +261,52 @@ def gather_nulls(data, spans, number, out, at):
 
 
 @inlined
-def _place_of(word, mask):
-    return np.int64((np.uint64(word) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)) & mask
+def _slot_of(word, mask):
+    return ((np.uint64(word) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)) & mask
 
 
 @kernel
-def gather_codes(data, spans, place, like, index, stored, count, out, at, cursor):
+def gather_codes(data, spans, place, like, index, words, stored, count, out, cursor):
     """Codes of short texts, which are looked up as words; new ones are added to `stored`. Returns how many there are.
 
-    Stops early where the table is full; `cursor` (span, row, place in `out`) says where. `index` is twice as long as
-    `stored`, a power of two.
+    Stops early where the table is full; `cursor` (span, row, place in `out`) says where. `index` and `words` are twice
+    as long as `stored`, a power of two: the codes by slot (-1: none), and the words that they are of.
     """
-    mask = len(index) - 1
-    first, row, at = cursor[0], cursor[1], cursor[2]
+    mask = np.uint64(len(index) - 1)
+    first, begin, at = cursor[0], cursor[1], cursor[2]
     for number in range(first, len(spans)):
         span = spans[number]
         if span[KIND] != ROWS:
             continue
-        byte, size = span[START] + span[SHIFT] + place, span[SIZE]
-        while row < span[COUNT]:
+        byte, size, rows = span[START] + span[SHIFT] + place, span[SIZE], span[COUNT]
+        part = out[at : at + rows - begin]
+        for row in range(begin, rows):
             word = np.uint64(load(data, byte + row * size, like))
-            slot = _place_of(word, mask)
-            while index[slot] >= 0 and stored[index[slot]] != word:
-                slot = (slot + 1) & mask
+            slot = _slot_of(word, mask)
+            while index[slot] >= 0 and words[slot] != word:
+                slot = (slot + np.uint64(1)) & mask
             if index[slot] < 0:
                 if count == len(stored):
-                    cursor[0], cursor[1], cursor[2] = number, row, at
+                    cursor[0], cursor[1], cursor[2] = number, row, at + row - begin
                     return count
                 index[slot] = count
+                words[slot] = word
                 stored[count] = word
                 count += 1
-            out[at] = index[slot]
-            at += 1
-            row += 1
-        row = 0
+            part[row - begin] = index[slot]
+        at += rows - begin
+        begin = 0
     cursor[0], cursor[1], cursor[2] = len(spans), 0, at
     return count
 
 
 @kernel
-def index_texts(stored, count, index):
+def index_texts(stored, count, index, words):
     """Put words into an empty index."""
-    mask = len(index) - 1
+    mask = np.uint64(len(index) - 1)
     for code in range(count):
-        slot = _place_of(stored[code], mask)
+        slot = _slot_of(stored[code], mask)
         while index[slot] >= 0:
-            slot = (slot + 1) & mask
+            slot = (slot + np.uint64(1)) & mask
         index[slot] = code
+        words[slot] = stored[code]

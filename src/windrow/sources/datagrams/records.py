@@ -52,15 +52,16 @@ class Texts:
     def __init__(self, width: int) -> None:
         self.width = width
         self.stored = np.zeros(1024, np.uint64)
-        self.index = np.full(2048, -1, np.int64)
+        self.index = np.full(2048, -1, np.int32)
+        self.words = np.zeros(2048, np.uint64)
         self.count = 0
         self.dictionary: pa.Array[Any] = pa.array([], pa.string())
 
     def grow(self) -> None:
         """Twice the room."""
         self.stored = np.concatenate([self.stored, np.zeros_like(self.stored)])
-        self.index = np.full(2 * len(self.stored), -1, np.int64)
-        kernels.index_texts(self.stored, self.count, self.index)
+        self.index, self.words = np.full(2 * len(self.stored), -1, np.int32), np.zeros(2 * len(self.stored), np.uint64)
+        kernels.index_texts(self.stored, self.count, self.index, self.words)
 
     def spell(self) -> None:
         """The dictionary of all codes there are."""
@@ -114,8 +115,8 @@ class GatheredColumn:
     def _code(self, texts: Texts, data: Values, spans: Values, out: Values, start: int) -> None:
         cursor = np.array([0, 0, start])
         while True:
-            args = data, spans, self.column.place, self.like, texts.index, texts.stored, texts.count, out, start, cursor
-            texts.count = kernels.gather_codes(*args)
+            table = texts.index, texts.words, texts.stored, texts.count
+            texts.count = kernels.gather_codes(data, spans, self.column.place, self.like, *table, out, cursor)
             if cursor[0] == len(spans):
                 break
             texts.grow()

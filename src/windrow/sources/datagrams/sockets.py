@@ -7,6 +7,8 @@ import socket
 import struct
 from contextlib import suppress
 from dataclasses import dataclass
+from errno import EADDRINUSE
+from time import monotonic, sleep
 
 from windrow.errors import SourceError, reason_of
 from windrow.sources.datagrams.calls import SOL_UDP, SYSTEM, UDP_GRO
@@ -14,6 +16,7 @@ from windrow.sources.datagrams.calls import SOL_UDP, SYSTEM, UDP_GRO
 _RCVBUFFORCE, _SNDBUFFORCE, _MEMINFO = 33, 32, 55
 _DROPS = 8
 """HostAddress of the drops in what the kernel tells of a socket's memory."""
+_LEAVING = 0.5
 LOOK_AROUND = 0.05
 """Seconds after which one who waits for datagrams looks whether he is still wanted."""
 
@@ -66,7 +69,7 @@ def bound(host: str, port: int, buffer: int, *, parameter: str, value: str, inte
         group = ipaddress.ip_address(str(place.address[0]).partition("%")[0])
         if group.is_multicast:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(place.address)
+        _bind(made, place.address)
         if group.is_multicast:
             _join(made, group, interface)
         grow(made, buffer)
@@ -83,6 +86,19 @@ def bound(host: str, port: int, buffer: int, *, parameter: str, value: str, inte
             hint="end what listens there, take another port, or name an address of this machine",
         ) from error
     return made
+
+
+def _bind(made: socket.socket, address: tuple[object, ...]) -> None:
+    """Take the port; one that was just in use by a run that ends now is waited for, but not long."""
+    until = monotonic() + _LEAVING
+    while True:
+        try:
+            made.bind(address)
+            return
+        except OSError as error:
+            if error.errno != EADDRINUSE or monotonic() >= until:
+                raise
+        sleep(_LEAVING / 20)
 
 
 def _join(made: socket.socket, group: ipaddress.IPv4Address | ipaddress.IPv6Address, interface: str | None) -> None:
