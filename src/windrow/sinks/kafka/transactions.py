@@ -11,6 +11,7 @@ takes the name over, and from then on the brokers refuse all that a run before i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from logging import WARNING
 from threading import Thread
 from time import monotonic, sleep
@@ -193,7 +194,10 @@ class TransactionalSink(KafkaSink):
                 sleep(0.2)
 
     def _lost(self, error: Any) -> Exception:
-        codes, code = library().KafkaError, error.args[0].code()
+        if self.producer is not None:
+            with suppress(library().KafkaException, SystemError):
+                self.producer.poll(0)  # at which it says what was fatal, if anything was
+        codes, code = library().KafkaError, (self.faults.fatal or error.args[0]).code()
         if self.faults.refused is not None:
             return refused(self.address, PARAMETER, self.faults.refused, ConfigurationError)
         if code in (codes._FENCED, codes.PRODUCER_FENCED, codes.INVALID_PRODUCER_EPOCH):
