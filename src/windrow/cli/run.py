@@ -59,8 +59,8 @@ class _Every(click.ParamType):  # type: ignore[type-arg]  # a generic in later v
 @click.option(
     "--output",
     metavar="PATH",
-    help="Write the answer to .parquet, .csv or .jsonl instead of the terminal, or to kafka://HOST:PORT/TOPIC; on Spark "
-    "also to table:NAME, parquet:FOLDER, json:FOLDER, csv:FOLDER or console:.",
+    help="Write the answer to .parquet, .csv or .jsonl instead of the terminal, or to kafka://HOST:PORT/TOPIC; on "
+    "Spark also to table:NAME, parquet:FOLDER, json:FOLDER, csv:FOLDER or console:.",
 )
 @click.option("--late", metavar="PATH", help="Write late rows with the windows they missed (LATE SIDE).")
 @click.option("--rejected", metavar="PATH", help="Write messages that no row could be made of, and why.")
