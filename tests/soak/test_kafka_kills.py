@@ -23,14 +23,14 @@ from tests.soak.kafka_victim import SLACK, TEXT
 pytestmark = [pytest.mark.soak]
 ROOT = Path(__file__).parents[2]
 PATIENCE = 300.0
-LIVES = {"local": (20, 60_000, (0.8, 2.2)), "spark": (10, 60_000, (6.0, 16.0))}
-"""Kills, messages, and seconds after which a life ends."""
+LIVES = {"local": (20, 60_000, "state/[1-9]*", 0.2), "spark": (10, 60_000, "state/spark/commits/[0-9]*", 2.0)}
+"""Kills, messages, where checkpoints are noted, and about how many seconds one takes."""
 
 
 @pytest.mark.parametrize("engine", LIVES)
 def test_killed_again_and_again_all_is_given_once(broker: Broker, engine: str, tmp_path: Path) -> None:
     chance = random.Random(engine)
-    kills, messages, (least, most) = LIVES[engine]
+    kills, messages, _, seconds = LIVES[engine]
     trades, results, rejects = broker.topic(4), broker.topic(2), broker.topic()
     rows, bad = _send(broker, trades, messages, chance)
     limit = "?maxOffsetsPerTrigger=2000"
@@ -42,7 +42,7 @@ def test_killed_again_and_again_all_is_given_once(broker: Broker, engine: str, t
     (tmp_path / "addresses.json").write_text(json.dumps(addresses))
     done = 0
     for number in range(kills):
-        if _live(engine, tmp_path, chance.uniform(least, most)):
+        if _live(engine, tmp_path, chance.randrange(1, 3) if number else 0, chance.uniform(0, seconds)):
             break
         done += 1
         if number == kills // 2:
@@ -50,7 +50,7 @@ def test_killed_again_and_again_all_is_given_once(broker: Broker, engine: str, t
             broker.start()
     assert done >= kills // 2, f"all was done after {done} kills"
     print(f"{engine}: {done} kills")
-    assert _live(engine, tmp_path, PATIENCE)
+    assert _live(engine, tmp_path)
     given = [message.value() for message in broker.read(results)]
     expected = _expected(rows, whole=engine == "local")
     assert expected == Counter(map(_plain, given))
@@ -101,8 +101,13 @@ def _plain(value: bytes) -> str:
     return json.dumps([row["symbol"], row["n"], row["total"], row["high"]])
 
 
-def _live(engine: str, folder: Path, seconds: float) -> bool:
-    """One life; whether it came to its end."""
+def _reached(engine: str, folder: Path) -> int:
+    """The number of the last checkpoint."""
+    return max((int(path.name) for path in folder.glob(LIVES[engine][2]) if path.name.isdigit()), default=0)
+
+
+def _live(engine: str, folder: Path, checkpoints: int | None = None, seconds: float = 0.0) -> bool:
+    """One life, to its end or until so many seconds behind so many checkpoints; whether it came to its end."""
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
     log = (folder / "log").open("ab")
     life = subprocess.Popen(
@@ -114,12 +119,15 @@ def _live(engine: str, folder: Path, seconds: float) -> bool:
         start_new_session=True,
     )
     log.close()
-    until = time.monotonic() + seconds
+    until, before = time.monotonic() + PATIENCE, _reached(engine, folder)
     while life.poll() is None and time.monotonic() < until:
+        if checkpoints is not None and _reached(engine, folder) >= before + checkpoints:
+            time.sleep(seconds)
+            break
         time.sleep(0.02)
     ended = life.poll()
-    os.killpg(life.pid, signal.SIGKILL) if ended is None else None
+    if ended is None:
+        os.killpg(life.pid, signal.SIGKILL)
     life.wait()
-    if ended not in (None, 0) or (ended is None and seconds == PATIENCE):
-        raise AssertionError((folder / "log").read_text()[-3000:])
+    assert ended in (None, 0) and (ended == 0 or time.monotonic() < until), (folder / "log").read_text()[-3000:]
     return ended == 0
