@@ -129,5 +129,7 @@ def _live(engine: str, folder: Path, checkpoints: int | None = None, seconds: fl
     if ended is None:
         os.killpg(life.pid, signal.SIGKILL)
     life.wait()
-    assert ended in (None, 0) and (ended == 0 or time.monotonic() < until), (folder / "log").read_text()[-3000:]
+    said = (folder / "log").read_text()[-3000:]
+    assert ended in (None, 0), said
+    assert ended == 0 or time.monotonic() < until, said
     return ended == 0
