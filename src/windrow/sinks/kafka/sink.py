@@ -114,8 +114,11 @@ class KafkaSink(Sink):
     def flush(self) -> None:
         """Wait until all of it is with the brokers."""
         until = monotonic() + self.patience + 5.0
-        while self.producer.flush(1.0) and monotonic() < until:
-            self.check()
+        try:
+            while self.producer.flush(1.0) and monotonic() < until:
+                self.check()
+        except (library().KafkaException, SystemError) as error:  # what is fatal
+            raise self.undelivered(self.failed or error) from error
         if len(self.producer):
             raise self.undelivered(self.faults.reason or self.faults.away or "no broker took it in time")
         self.check()

@@ -162,10 +162,9 @@ class TransactionalSink(KafkaSink):
         try:
             while producer.flush(1.0) and monotonic() < until:
                 pass
-        except SystemError as error:  # as the client raises what is fatal while it has deliveries to report
-            if self.faults.fatal is None:
-                raise
-            raise library().KafkaException(self.faults.fatal) from error
+        except SystemError:  # where something is fatal while it has deliveries to report, the client loses its words
+            producer.commit_transaction(_TRY)  # which raises it
+            raise
         group = self.marking.consumer_group_metadata()
         self._asked_again(lambda: _in_time(lambda: producer.send_offsets_to_transaction(mark, group, _TRY)))
         self._asked_again(lambda: _in_time(lambda: producer.commit_transaction(_TRY)))
