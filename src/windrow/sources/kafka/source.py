@@ -72,7 +72,7 @@ class KafkaSource(Source):
 
 def open_kafka(address: str, *, name: str, schema: pa.Schema | None) -> KafkaSource:
     """The source at an address; brokers are asked nothing before it is read."""
-    found = read_address(address, name, (*READING, *SPARK_READING, "mode"))
+    found = read_address(address, name, (*READING, *SPARK_READING))
     form = _format(found, name, payload_of(schema))
     assert schema is not None
     found.start, found.patience, found.goes_on_without_expired  # noqa: B018 - what is wrong there is told now
