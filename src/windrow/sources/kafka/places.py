@@ -44,14 +44,19 @@ def _untold(address: KafkaAddress, name: str, error: Exception) -> SourceError:
     )
 
 
-def committed_extent(address: KafkaAddress, partitions: Iterable[int], name: str) -> Extent:
+def asking(address: KafkaAddress) -> Any:
+    """A client that asks `committed_extent`."""
+    settings = {"bootstrap.servers": address.servers, "log_level": 0, **_connecting(address)}
+    return import_module("confluent_kafka.admin").AdminClient(settings)
+
+
+def committed_extent(client: Any, address: KafkaAddress, partitions: Iterable[int], name: str) -> Extent:
     """The same, where a message counts once its transaction is committed and all before it are."""
     package, admin = library(), import_module("confluent_kafka.admin")
     asked = [package.TopicPartition(address.topic, partition) for partition in partitions]
     level = package.IsolationLevel
     is_committed = address.settings.get("isolation.level", "read_committed") == "read_committed"
     levels = level.READ_COMMITTED if is_committed else level.READ_UNCOMMITTED
-    client = admin.AdminClient({"bootstrap.servers": address.servers, "log_level": 0, **_connecting(address)})
     found: list[dict[int, int]] = []
     try:
         for spec in (admin.OffsetSpec.earliest(), admin.OffsetSpec.latest()):

@@ -12,7 +12,7 @@ from windrow.events import tell
 from windrow.sources.base import TICK_SECONDS, Given
 from windrow.sources.kafka.client import library, made, partitions_of, settings_of, text_of
 from windrow.sources.kafka.outages import Connection
-from windrow.sources.kafka.places import Extent, check_offsets, committed_extent, expired, first_offsets
+from windrow.sources.kafka.places import Extent, asking, check_offsets, committed_extent, expired, first_offsets
 from windrow.sources.kafka.source import KafkaSource
 from windrow.sources.kafka.taken import TakenMessages
 from windrow.sources.rejects import Reject, Rejects
@@ -51,12 +51,13 @@ class TopicEnds:
     def __init__(self, source: KafkaSource) -> None:
         self.source = source
         self.consumer, self.connection = connected(source)
+        self.asking = asking(source.address)
 
     def now(self) -> Extent:
         """What may be read now, transactions that are not committed left out."""
         source = self.source
         partitions = partitions_of(self.consumer, source.address, source.name, self.connection.faults)
-        return committed_extent(source.address, partitions, source.name)
+        return committed_extent(self.asking, source.address, partitions, source.name)
 
     def start(self) -> dict[int, int]:
         """Where a first run begins."""
@@ -157,7 +158,7 @@ class _SpanReading:
     def _behind_expired(self) -> Rejects:
         """Messages are gone, an error unless the address says otherwise."""
         address, name, partition, wanted = self.source.address, self.source.name, self.span.partition, self.next
-        extent = committed_extent(address, [partition], name)
+        extent = committed_extent(asking(address), address, [partition], name)
         check_offsets(address, name, {partition: wanted}, extent)
         low = max(wanted, extent.low[partition])
         if not address.goes_on_without_expired:
