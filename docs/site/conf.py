@@ -35,6 +35,7 @@ NAVIGATION: dict[str, list[str]] = {
         "docs/command-line",
         "docs/live",
         "docs/udp",
+        "docs/kafka",
         "docs/operations",
         "docs/spark",
         "docs/hardware",

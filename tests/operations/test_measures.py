@@ -109,14 +109,14 @@ class LaterSource(SourceMetrics):
 
 @dataclass
 class LaterMetrics(Metrics):
-    checkpoint_bytes: int = 5
+    gathered_bytes: int = 5
     checkpoint_age_seconds: float | None = 1.5
     who: str = "nobody"
 
 
 def test_a_field_that_nobody_has_described_appears_by_itself() -> None:
     found = read(measures.of_query(LaterMetrics(), Domain.TIME, {}))
-    assert (5, 1.5) == (found["windrow_checkpoint_bytes", ()], found["windrow_checkpoint_age_seconds", ()])
+    assert (5, 1.5) == (found["windrow_gathered_bytes", ()], found["windrow_checkpoint_age_seconds", ()])
     assert not [name for name, _ in found if "who" in name]
 
 

@@ -92,6 +92,14 @@ MEASURES: dict[str, Measure] = {
     "kept_ratios": Measure("kept_ratio", GAUGE, "How many times smaller a kept column is.", each="column"),
     "rows_rejected": Measure("rows_rejected", COUNTER, "Messages of which no row could be made."),
     "datagrams_lost": Measure("datagrams_lost", COUNTER, "Datagrams that never came in."),
+    "checkpoints": Measure("checkpoints", COUNTER, "Checkpoints that this run wrote."),
+    "checkpoints_skipped": Measure(
+        "checkpoints_skipped", COUNTER, "Checkpoints that were due while another was under way."
+    ),
+    "checkpoint_seconds": Measure(
+        "checkpoint_seconds", GAUGE, "How long the last checkpoint took, beside the run.", "seconds"
+    ),
+    "checkpoint_bytes": Measure("checkpoint_bytes", GAUGE, "What the last checkpoint wrote.", "bytes"),
 }
 """Of a query, by the field of `Metrics`."""
 
