@@ -20,6 +20,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.sources.datagrams.test_source import free_port, wait_for
 from windrow.engines.run import Run
 
 Rows = Sequence[Mapping[str, Any]]
@@ -114,6 +115,30 @@ class Clients(Feeder):
 
     def end(self) -> None:
         """The run is closed."""
+
+
+class Datagrams(Feeder):
+    """A datagram of JSON for each piece, or for each few lines of it."""
+
+    def __init__(self, folder: Path, schema: pa.Schema) -> None:
+        super().__init__(folder, schema)
+        self.port = free_port()
+        self.data = f"udp://127.0.0.1:{self.port}?frames=json"
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+
+    def begin(self, run: Run[pa.RecordBatch]) -> None:
+        wait_for(self.port)
+
+    def send_bytes(self, content: bytes) -> None:
+        lines = content.splitlines(keepends=True)
+        for start in range(0, len(lines), 20):
+            self.socket.sendto(b"".join(lines[start : start + 20]), ("127.0.0.1", self.port))
+
+    def end(self) -> None:
+        self.socket.sendto(b"", ("127.0.0.1", self.port))
+
+    def clean(self) -> None:
+        self.socket.close()
 
 
 class Followed(Feeder):
@@ -237,6 +262,7 @@ FEEDERS: dict[str, type[Feeder]] = {
     "a pipe": Pipe,
     "a server": Server,
     "clients": Clients,
+    "datagrams": Datagrams,
     "a file that grows": Followed,
     "a folder that fills": Folder,
     "pushed rows": Pushed,
