@@ -151,6 +151,7 @@ def test_a_mark_that_the_brokers_forgot_is_no_reason_to_give_twice(broker: Broke
     sink.abort()
 
 
+@pytest.mark.soak
 def test_a_broker_that_starts_again_gets_everything_once(broker: Broker) -> None:
     topic = broker.topic()
     sink, exact = sink_of(broker, topic), sink_of(broker, topic, EXACTLY)

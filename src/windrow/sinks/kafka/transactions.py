@@ -27,7 +27,7 @@ from windrow.sinks.kafka.sink import PARAMETER, KafkaSink
 from windrow.sources.base import Delivery
 from windrow.sources.kafka.client import library, made, partitions_of, refused, settings_of, text_of
 
-_TRY = 10.0
+_TRY = 5.0
 """Seconds for one request; what fails for a while is asked again until patience ends."""
 NAME = "transactional.id"
 
@@ -158,7 +158,8 @@ class TransactionalSink(KafkaSink):
         producer.begin_transaction()
         for batch in batches:
             self.send(batch)
-        # Also because the client never comes back from what follows where it must look for the coordinator first.
+        # So that the coordinator is known to be there: behind a broker that started again the client may else not come
+        # back from what follows, whatever time it was given; where it does not all the same, another one is taken.
         try:
             while producer.flush(1.0) and monotonic() < until:
                 pass
