@@ -25,7 +25,7 @@ CREATE STREAM trades (symbol STRING, price INT, ts TIMESTAMP)
 SELECT symbol, count(*) AS n, sum(price) AS total, max(price) AS high
 FROM trades [RANGE 10 SECONDS SLIDE 5 SECONDS WATTR ts] GROUP BY symbol
 """
-SLACK = 600
+SLACK = 60
 
 
 def main(engine: str, folder: Path) -> None:

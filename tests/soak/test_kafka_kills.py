@@ -23,7 +23,7 @@ from tests.soak.kafka_victim import SLACK, TEXT
 pytestmark = [pytest.mark.soak]
 ROOT = Path(__file__).parents[2]
 PATIENCE = 300.0
-LIVES = {"local": (20, 40_000, "state/[1-9]*", 0.2), "spark": (10, 60_000, "state/spark/commits/[0-9]*", 2.0)}
+LIVES = {"local": (20, 40_000, "state/[1-9]*", 0.2), "spark": (10, 40_000, "state/spark/commits/[0-9]*", 2.0)}
 """Kills, messages, where checkpoints are noted, and about how many seconds one takes."""
 
 
