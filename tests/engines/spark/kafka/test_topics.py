@@ -89,7 +89,7 @@ def test_answers_and_rejects_are_those_of_the_messages(
     assert len({(one["partition"], one["offset"]) for one in rejects}) == bad
 
 
-@pytest.mark.parametrize("delivery", ["at-least-once", "exactly-once"])
+@pytest.mark.parametrize("delivery", [pytest.param("at-least-once", marks=pytest.mark.soak), "exactly-once"])
 @pytest.mark.on_spark
 def test_results_late_rows_and_rejects_go_to_topics(
     broker: Broker, trades: tuple[str, list[dict[str, Any]], int], tmp_path: Path, delivery: str
@@ -98,7 +98,8 @@ def test_results_late_rows_and_rejects_go_to_topics(
 
     topic, _, bad = trades
     out, aside = broker.topic(), broker.topic(2)
-    query = wr.sql(TEXT.format(address=f"kafka://{broker.servers}/{topic}"))
+    text = TEXT.replace("SLACK 2 MINUTES", "SLACK 10 SECONDS")  # of each partition, of which one lags by 20
+    query = wr.sql(text.format(address=f"kafka://{broker.servers}/{topic}"))
     address = f"kafka://{broker.servers}/{{}}?delivery={delivery}"
     inner = {"output": address.format(out) + "&key=symbol", "rejected_output": address.format(aside), "once": True}
     for restore in (False, True):
