@@ -299,7 +299,7 @@ def test_a_scheme_that_nobody_knows_is_refused_without_starting_anything(
     done = windrow("-e", f"CREATE STREAM s FROM '{address}' PROGRESS ON t; SELECT t FROM s", "--engine", engine)
     told = "Error: `s` must be a path, or an address with a scheme that is known (one of abfs, abfss, console, "
     assert (2, told) == (done.exit_code, done.stderr[: len(told)])
-    assert f"table, tcp, viewfs, wasb, wasbs), got {address}." in done.stderr
+    assert f"table, tcp, udp, viewfs, wasb, wasbs), got {address}." in done.stderr
 
 
 def test_an_address_that_can_only_be_written_is_refused_before_spark_starts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ import pytest
 
 import windrow as wr
 from tests.acceptance.streams import COUNTED, SCHEMA, rows, table
+from tests.soak.broken_off import every_checkpoint
 from tests.strategies import comparable
 from windrow.durable.sealed_files import read_json
 from windrow.engines.local import LocalOptions
@@ -125,7 +126,7 @@ def interrupted(
         runner = Runner(query.plan, sources, options)
         assert len(results) == runner.pipeline.results
         found = Collected(runner)
-        with suppress(Broken):
+        with every_checkpoint(), suppress(Broken):
             metrics = runner.run()
         results += found.results
         late += found.late

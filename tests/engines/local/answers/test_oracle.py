@@ -24,7 +24,7 @@ from windrow.semantics.progress.policies import External, Punctuation
 from windrow.semantics.scalars.amounts import Amount, Domain
 from windrow.semantics.scalars.expressions import Column
 from windrow.semantics.windows.kinds import Emit, Landmark, Session, Window
-from windrow.sources.base import ElementReader, Position, Reader, behind
+from windrow.sources.base import Delivery, ElementReader, Position, Reader, behind
 
 KINDS: dict[str, pa.DataType] = {
     "ts": pa.int64(),
@@ -50,6 +50,8 @@ class Split:
     dictionary: bool = False
     schema: pa.Schema = SCHEMA
     is_live: bool = False
+    is_endless: bool = False
+    delivery: Delivery = Delivery.EXACTLY_ONCE
 
     def select(self, columns: Sequence[str]) -> Split:
         return replace(self, schema=pa.schema([SCHEMA.field(name) for name in columns]))

@@ -118,7 +118,7 @@ def test_a_stream_without_an_end_needs_a_place_for_its_results(spark: SparkSessi
     text = "CREATE STREAM ticks FROM 'rate:?rowsPerSecond=10' PROGRESS ON timestamp; SELECT value FROM ticks"
     done = CliRunner().invoke(main, ["run", "-e", text])
     assert 2 == done.exit_code
-    assert "Error: `--output` must be given, because the stream may never end. Hint: say console:" in done.stderr
+    assert "`--output` must be given, because the stream may never end. Hint: say console:" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["batch_rows", "shards", "rate"])
