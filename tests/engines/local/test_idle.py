@@ -49,6 +49,7 @@ class Ticking:
     schema: pa.Schema = SCHEMA
     total_rows: int | None = None
     is_live: bool = True
+    is_endless: bool = False
     can_seek: bool = False
     delivery: Delivery = Delivery.EXACTLY_ONCE
     place: int = 0
