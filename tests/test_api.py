@@ -296,7 +296,7 @@ def test_wrong_streams_are_refused_at_once(message: str, settings: dict[str, Any
     [
         (
             ConfigurationError,
-            r"`threads` is not an option of a run on the spark engine \(one of batch_rows, max_shards, rate, .*shards, .*\)\.",
+            r"`threads` is not an option of a run on the spark engine \(one of batch_rows, max_shards, .*\)\.",
             {"engine": "spark", "threads": 2},
         ),
         (
