@@ -7,12 +7,15 @@ anew (rotated) is read to its end, and the new one from its start.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from logging import getLogger
 from pathlib import Path
+from stat import S_ISREG
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -33,6 +36,8 @@ LIST_SECONDS = 0.02, 1.0
 """After which a folder is listed again, at least and at most: the longer that takes, the later."""
 FILE_COLUMN = "_file"
 """The column, where it is declared, that has the name of the file of each row."""
+Look: TypeAlias = tuple[int, int]
+"""How large a file is, and when it was written."""
 _FORMATS = {FileKind.JSON: "json", FileKind.CSV: "csv", FileKind.TSV: "tsv", FileKind.PARQUET: "parquet"}
 log = getLogger("windrow")
 
@@ -71,19 +76,28 @@ class FollowSource(EndlessSource):
     ) -> Reader:
         return FollowReader(self, position, batch_rows)
 
-    def found(self) -> list[tuple[Path, int, int]]:
-        """The files that are there, oldest first, with their numbers and sizes."""
-        path, there = own_path(self.path), list[tuple[int, str, Path, int, int]]()
+    def found(self) -> list[tuple[str, int, Look]]:
+        """The files that are there, oldest first, with their numbers and how they look."""
+        path = own_path(self.path)
         try:
-            for one in _meant(path):
-                try:
-                    stat = one.stat()
-                except FileNotFoundError:  # gone between two looks
-                    continue
-                there.append((stat.st_mtime_ns, str(one), one, stat.st_ino, stat.st_size))
+            there = [(stat.st_mtime_ns, name, stat.st_ino, stat.st_size) for name, stat in _stats(path)]
         except OSError as error:
             raise unreadable(self, str(path), error) from error
-        return [(one, number, size) for _, _, one, number, size in sorted(there)]
+        return [(name, number, (size, written)) for written, name, number, size in sorted(there)]
+
+
+def _stats(path: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """What the system says of the files; of a folder in one go, because that is asked again and again."""
+    if path.is_dir():
+        with os.scandir(path) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):  # gone between two looks
+                    if entry.name[0] not in "._" and S_ISREG((stat := entry.stat()).st_mode):
+                        yield entry.path, stat
+        return
+    for one in _meant(path):
+        with suppress(FileNotFoundError):
+            yield str(one), one.stat()
 
 
 def _meant(path: Path) -> Iterable[Path]:
@@ -110,6 +124,8 @@ class FollowReader(LiveReader):
         before = (FileState.of(state) for state in self.place or ())
         self.known = {state.number: state for state in before}
         """Those that are not open, by their numbers."""
+        self.looks: dict[int, Look] = {}
+        """How files looked that are known: one that looks the same is left alone."""
         self._list_due = 0.0
         self._find_renamed()
         self._list()
@@ -185,14 +201,17 @@ class FollowReader(LiveReader):
         began = monotonic()
         found = self.source.found()
         numbers = {number for _, number, _ in found}
-        for path, number, size in found:
-            if number not in self.open_files:
-                self._look_at(path, number, size)
+        for name, number, look in found:
+            is_same = number in self.known and self.looks.get(number) == look
+            if number not in self.open_files and not is_same:
+                self._look_at(Path(name), number, look[0])
+                self.looks[number] = look
+        self.looks = {number: look for number, look in self.looks.items() if number in numbers}
         self.known = {
             number: state for number, state in self.known.items() if number in numbers or Path(state.name).exists()
         }
         least, most = LIST_SECONDS
-        self._list_due = monotonic() + min(most, max(least, 20 * (monotonic() - began)))
+        self._list_due = monotonic() + min(most, max(least, 10 * (monotonic() - began)))
 
     def _look_at(self, path: Path, number: int, size: int) -> None:
         known = self.known.get(number)
@@ -231,7 +250,7 @@ class FollowReader(LiveReader):
 
     def _find_renamed(self) -> None:
         """What was being read when the run broke off, and was renamed before or since, is read to its end."""
-        found = {str(path) for path, _, _ in self.source.found()}
+        found = {name for name, _, _ in self.source.found()}
         for number, state in list(self.known.items()):
             for other in Path(state.name).parent.glob("*") if self.lines is not None else ():
                 if str(other) not in found and other.is_file() and other.stat().st_ino == number:
